@@ -1,0 +1,13 @@
+//! The contract language: what a table means, as data.
+//!
+//! Owns: the TOML language (`parse`), the proof that its state machine is sound (`verify`), and the pure decision
+//! from a row's counters and an outcome to its next state (`decide`). Must not: touch a database, a clock, a file or
+//! a runtime. Invariant: a [`Contract`] in hand is well formed; every way to make one goes through [`Contract::parse`].
+
+mod decide;
+mod model;
+mod transition;
+
+pub use decide::{Counters, Decision, Got, Verdict};
+pub use model::*;
+pub use transition::Transition;

@@ -1,0 +1,16 @@
+//! Composer: turns a claimed row into an Envelope, or says why it can't.
+
+use async_trait::async_trait;
+
+use crate::{Claimed, Envelope, Outcome};
+
+/// Turns rows into envelopes. Idempotent and cancel-safe: it changes nothing.
+#[async_trait]
+pub trait Composer: Send + Sync {
+    /// One result per row, in order. `Err` holds `Rejected`, `Skipped` or `Deferred`; a row that can't be composed
+    /// never stops the ones beside it. Every row has its fields here, large ones included.
+    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>>;
+
+    /// The most bytes that the message columns of one row may have. A larger row is rejected without being loaded.
+    fn size_limit(&self) -> u64;
+}

@@ -1,0 +1,62 @@
+//! What a composer hands to a transport: a message ready to go.
+
+use bytes::Bytes;
+
+use crate::row::Detail;
+
+/// One message, ready to go.
+#[derive(Debug, Clone)]
+pub struct Envelope {
+    /// The row's key, for logs.
+    pub row: String,
+    /// The same for every delivery of the same row: receivers drop duplicates by it.
+    pub dedupe: String,
+    /// 1 for the first.
+    pub attempt: u32,
+    pub content: Content,
+    /// What the contract may write as `$envelope.X`.
+    pub detail: Detail,
+}
+
+#[derive(Debug, Clone)]
+pub enum Content {
+    Mail(Mail),
+    /// Nothing at all: benches and the engine's own tests.
+    Nothing,
+}
+
+/// An e-mail as SMTP sees it.
+#[derive(Debug, Clone)]
+pub struct Mail {
+    /// The envelope sender; empty for the null sender.
+    pub from: String,
+    /// Envelope recipients, already normalised, Bcc included; never empty.
+    pub to: Vec<String>,
+    /// The whole message, CRLF line ends, no Bcc header.
+    pub message: Bytes,
+    /// The message's own Message-ID, without angle brackets.
+    pub message_id: String,
+    /// Needs SMTPUTF8: an address has a non-ASCII local part.
+    pub utf8: bool,
+    /// Recipients that an earlier attempt served: recorded, never sent to again.
+    pub served: Vec<Recipient>,
+}
+
+/// What became of one recipient.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Recipient {
+    pub address: String,
+    /// `accepted`, `deferred` or `refused`.
+    pub result: RecipientResult,
+    /// The server's words; empty when accepted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reply: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecipientResult {
+    Accepted,
+    Deferred,
+    Refused,
+}

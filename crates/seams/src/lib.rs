@@ -1,0 +1,28 @@
+//! The seams between the engine and everything that touches the world: stores, composers, transports, time.
+//!
+//! Owns: the traits and the types that cross them. Must not: run anything. Stores and transports depend on this crate
+//! and never on the engine's loop; the engine depends on this crate and never on a store or a transport.
+
+pub mod clock;
+pub mod composer;
+pub mod envelope;
+pub mod inspect;
+pub mod migrate;
+pub mod outcome;
+pub mod row;
+pub mod store;
+pub mod transport;
+
+pub use clock::{Clock, SystemClock};
+pub use composer::Composer;
+pub use envelope::{Content, Envelope, Mail};
+pub use inspect::{Inspect, Page};
+pub use migrate::Migrate;
+pub use outcome::{Failure, Outcome, Receipt};
+pub use row::{Claimed, Fields, Lease, RowId, Value};
+pub use store::{Store, Want};
+pub use transport::Transport;
+
+/// Everything that one table on one database can do for one stage: what wiring hands to the engine and the console.
+pub trait Backend: Store + Inspect + Migrate {}
+impl<T: Store + Inspect + Migrate> Backend for T {}

@@ -1,0 +1,34 @@
+//! Transport: sends envelopes and says what happened, nothing more. No retries, no store, no attempt count.
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use crate::{Envelope, Outcome};
+
+/// Why a probe failed, or a transport can't start. Holds no secret.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The target can't be reached now.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The target refuses us: wrong credentials, no permission. An operator must act.
+    #[error("{0}")]
+    Refused(String),
+}
+
+#[async_trait]
+pub trait Transport: Send + Sync {
+    /// The most envelopes that one call can use well; the engine never passes more.
+    fn batch(&self) -> usize;
+
+    /// The most calls that can make progress at once (connections, for example).
+    fn concurrency(&self) -> usize;
+
+    /// Sends each envelope and answers one outcome per envelope, in order. Returns by `deadline`: what has no answer
+    /// by then is `Uncertain` if it may have been taken, `Retryable` if it can't have been. Not cancel-safe: a
+    /// dropped call leaves its envelopes uncertain.
+    async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome>;
+
+    /// Is the target there, and does it accept us? Sends nothing.
+    async fn probe(&self) -> Result<(), Error>;
+}
