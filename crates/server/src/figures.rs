@@ -1,0 +1,69 @@
+//! Prometheus figures: the recorder that the whole process reports to, and their text form.
+
+use std::time::Duration;
+
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+/// From half a millisecond to five minutes: a claim on a warm index takes about one, a slow relay half a minute.
+const SECONDS: [f64; 18] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0,
+    300.0,
+];
+
+/// Rows in a claim or a settle.
+const ROWS: [f64; 11] = [0.0, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
+
+/// Histograms keep their raw samples until somebody folds them in; this often they are, scraped or not.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Why the figures could not be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("the metrics recorder could not be installed: {0}")]
+pub struct FiguresError(String);
+
+/// The process's figures. Cheap to clone.
+#[derive(Clone)]
+pub struct Figures {
+    handle: PrometheusHandle,
+}
+
+impl Figures {
+    /// Makes this the process's recorder. Can be done once; call it inside a Tokio runtime.
+    pub fn install() -> Result<Self, FiguresError> {
+        let recorder = builder()?.build_recorder();
+        let handle = recorder.handle();
+        metrics::set_global_recorder(recorder).map_err(|error| FiguresError(error.to_string()))?;
+        metrics::gauge!("postrider_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+        let figures = Self { handle };
+        tokio::spawn(figures.clone().keep());
+        Ok(figures)
+    }
+
+    /// The text that Prometheus scrapes.
+    pub fn render(&self) -> String {
+        self.handle.render()
+    }
+
+    async fn keep(self) {
+        let mut tick = tokio::time::interval(UPKEEP);
+        loop {
+            tick.tick().await;
+            self.handle.run_upkeep();
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn apart() -> (Self, metrics_exporter_prometheus::PrometheusRecorder) {
+        let recorder = builder().expect("the buckets are not empty").build_recorder();
+        (Self { handle: recorder.handle() }, recorder)
+    }
+}
+
+fn builder() -> Result<PrometheusBuilder, FiguresError> {
+    let failed = |error: metrics_exporter_prometheus::BuildError| FiguresError(error.to_string());
+    PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
+        .map_err(failed)?
+        .set_buckets_for_metric(Matcher::Suffix("_rows".to_owned()), &ROWS)
+        .map_err(failed)
+}

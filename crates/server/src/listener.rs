@@ -1,0 +1,86 @@
+//! The listener: bound before anything starts, so that a taken port is an error at once.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use tokio::net::TcpListener;
+
+use crate::Figures;
+use crate::ready::{Lanes, readyz};
+
+/// The text format that Prometheus expects, with its version.
+const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Why no address could be had.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    #[error(
+        "{0} is taken by another program (another `postrider run`?): choose another address with --listen, or port 0 \
+         for any that is free"
+    )]
+    Taken(SocketAddr),
+    #[error("can't listen on {address}: {source}")]
+    Other {
+        address: SocketAddr,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A bound address, not yet answering.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+}
+
+impl Listener {
+    pub async fn bind(address: SocketAddr) -> Result<Self, BindError> {
+        let refused = |source: io::Error| match source.kind() {
+            io::ErrorKind::AddrInUse => BindError::Taken(address),
+            _ => BindError::Other { address, source },
+        };
+        let socket = TcpListener::bind(address).await.map_err(refused)?;
+        let address = socket.local_addr().map_err(refused)?;
+        Ok(Self { socket, address })
+    }
+
+    /// The address really bound: with port 0 the one that the system chose.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until `shutdown` completes, then finishes the requests under way.
+    pub async fn serve(
+        self,
+        lanes: Arc<dyn Lanes>,
+        figures: Figures,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<()> {
+        axum::serve(self.socket, routes(lanes, figures)).with_graceful_shutdown(shutdown).await
+    }
+}
+
+fn routes(lanes: Arc<dyn Lanes>, figures: Figures) -> Router {
+    let readiness = Router::new().route("/readyz", get(readyz)).with_state(lanes);
+    let scrape = Router::new().route("/metrics", get(metrics)).with_state(figures);
+    Router::new().route("/healthz", get(healthz)).merge(readiness).merge(scrape)
+}
+
+/// The process is up and its runtime turns. Says nothing of lanes: a restart would not help them.
+async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+async fn metrics(State(figures): State<Figures>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, PROMETHEUS_TEXT)], figures.render())
+}
+
+#[cfg(test)]
+mod tests;
