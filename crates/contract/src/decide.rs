@@ -64,10 +64,9 @@ impl Stage {
             Got::Rejected if verdict.partly => Decision::now(Transition::Delivered),
             Got::Rejected => Decision::now(Transition::Rejected),
             Got::Skipped => Decision::now(Transition::Skipped),
-            Got::Deferred => Decision {
-                transition: Transition::Deferred,
-                delay: verdict.after.unwrap_or(Duration::ZERO),
-            },
+            Got::Deferred => {
+                Decision { transition: Transition::Deferred, delay: verdict.after.unwrap_or(Duration::ZERO) }
+            }
             Got::Refused => Decision::now(Transition::Released),
             Got::Uncertain => match self.uncertain {
                 Uncertain::Retry => self.retry_or_end(row, verdict, chance),
@@ -83,7 +82,10 @@ impl Stage {
             return Decision::now(end);
         }
         let planned = self.delay(row, chance);
-        Decision { transition: Transition::Retry, delay: verdict.after.map_or(planned, |after| planned.max(after)) }
+        Decision {
+            transition: Transition::Retry,
+            delay: verdict.after.map_or(planned, |after| planned.max(after)),
+        }
     }
 
     /// Is a failure of the try under way the row's last?
@@ -100,7 +102,9 @@ impl Stage {
         match &row.schedule {
             Some(text) => match self.retry_rule.named.get(text.as_str()) {
                 Some(named) => named.delay(tries, chance),
-                None => listed_seconds(text).unwrap_or_else(|| self.retry_rule.schedule.clone()).delay(tries, chance),
+                None => listed_seconds(text)
+                    .unwrap_or_else(|| self.retry_rule.schedule.clone())
+                    .delay(tries, chance),
             },
             None => self.retry_rule.schedule.delay(tries, chance),
         }
@@ -112,7 +116,11 @@ fn listed_seconds(text: &str) -> Option<Schedule> {
     let seconds: Vec<f64> = serde_json::from_str(text).ok()?;
     let delays: Option<Vec<Duration>> =
         seconds.into_iter().map(|second| Duration::try_from_secs_f64(second).ok()).collect();
-    delays.filter(|delays| !delays.is_empty()).map(|delays| Schedule::Delays { delays, cap: None, jitter: 0.0 })
+    delays.filter(|delays| !delays.is_empty()).map(|delays| Schedule::Delays {
+        delays,
+        cap: None,
+        jitter: 0.0,
+    })
 }
 
 impl Schedule {

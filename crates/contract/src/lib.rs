@@ -4,10 +4,12 @@
 //! from a row's counters and an outcome to its next state (`decide`). Must not: touch a database, a clock, a file or
 //! a runtime. Invariant: a [`Contract`] in hand is well formed; every way to make one goes through [`Contract::parse`].
 
+mod assign;
 mod decide;
 mod model;
 mod transition;
 
+pub use assign::{ATTEMPTS_SPENT, Assignment, DEFERRED_OWNER, LEASE_EXPIRED, Move, Set};
 pub use decide::{Counters, Decision, Got, Verdict};
 pub use model::*;
 pub use transition::Transition;

@@ -230,7 +230,10 @@ pub struct Group {
 pub enum OnError {
     Always(Hold),
     /// The row says: column, and what each of its values means. An unlisted value is `Block`.
-    ByColumn { column: String, values: BTreeMap<String, Hold> },
+    ByColumn {
+        column: String,
+        values: BTreeMap<String, Hold>,
+    },
 }
 
 /// What a failure does to the rows behind it.
@@ -340,9 +343,14 @@ pub struct Sweep {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum When {
     Always,
-    OlderThan { age: Duration, since: String },
+    OlderThan {
+        age: Duration,
+        since: String,
+    },
     /// When the time in this column has passed. NULL means never, but for a `publish` sweep: at once.
-    At { column: String },
+    At {
+        column: String,
+    },
 }
 
 /// An operator's move. A requeue with no `to` goes to the first ready state of the stage that ended there.
@@ -383,14 +391,25 @@ pub enum Expr {
     /// The state that the row moved to, as its status column holds it.
     State,
     From,
-    Reason { optional: bool },
+    Reason {
+        optional: bool,
+    },
     Attempts,
     ClaimedAt,
     Worker,
     Tsid,
-    Row { column: String, optional: bool },
-    Envelope { field: String, optional: bool },
-    Outcome { field: String, optional: bool },
+    Row {
+        column: String,
+        optional: bool,
+    },
+    Envelope {
+        field: String,
+        optional: bool,
+    },
+    Outcome {
+        field: String,
+        optional: bool,
+    },
     Json(Vec<(String, Expr)>),
 }
 
@@ -440,11 +459,15 @@ impl Stage {
                 Claimed::Same => return None,
             },
             Transition::Delivered => self.delivered,
-            Transition::Retry | Transition::Deferred | Transition::Released | Transition::Reclaimed => self.retry,
+            Transition::Retry | Transition::Deferred | Transition::Released | Transition::Reclaimed => {
+                self.retry
+            }
             Transition::Dead => self.dead,
             Transition::Rejected => self.rejected,
             Transition::Skipped => self.skipped,
-            Transition::Swept | Transition::Requeued | Transition::Cancelled | Transition::Completed => return None,
+            Transition::Swept | Transition::Requeued | Transition::Cancelled | Transition::Completed => {
+                return None;
+            }
         })
     }
 }
@@ -498,7 +521,13 @@ impl Role {
     pub fn is_time(self) -> bool {
         matches!(
             self,
-            Self::Due | Self::ClaimedAt | Self::LeaseUntil | Self::Attempted | Self::Created | Self::Updated | Self::Finished
+            Self::Due
+                | Self::ClaimedAt
+                | Self::LeaseUntil
+                | Self::Attempted
+                | Self::Created
+                | Self::Updated
+                | Self::Finished
         )
     }
 }

@@ -1,0 +1,278 @@
+//! What each move writes: the rules of the language that have no key of their own, in one place.
+//!
+//! Owns: the list of column = value of every move. Must not: know a dialect; stores turn a [`Set`] into SQL or into a
+//! change in memory. Invariant: a column is assigned at most once, and the writes satisfy the target state.
+
+use crate::{
+    Claimed, Condition, Contract, Count, Defer, Expr, LeaseBy, Literal, Role, Stage, StateId, Transition,
+};
+
+/// What an expired lease leaves in the error column.
+pub const LEASE_EXPIRED: &str = "lease expired: the worker that held it is gone";
+/// What the sweep of ready rows without an attempt left says.
+pub const ATTEMPTS_SPENT: &str = "attempts spent";
+/// The owner of a row whose lock stands for "not before T".
+pub const DEFERRED_OWNER: &str = "deferred";
+
+/// One move of rows in `from` (any of them). `to` is `None` where the state does not change.
+#[derive(Debug, Clone, Copy)]
+pub struct Move<'a> {
+    pub stage: &'a Stage,
+    pub transition: Transition,
+    pub from: &'a [StateId],
+    pub to: Option<StateId>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assignment {
+    pub column: String,
+    pub set: Set,
+}
+
+/// What a column gets.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Set {
+    Null,
+    Literal(Literal),
+    /// The database's clock.
+    Now,
+    /// The database's clock, but always later than what the column holds.
+    NowLater,
+    /// Now + the lease, but always later than what the column holds.
+    LeaseEnd,
+    /// Now + the settlement's delay.
+    AfterDelay,
+    /// Now + the settlement's delay - the lease: a lock that runs out when the delay is over.
+    LockForDelay,
+    /// What it holds; now where that is NULL.
+    NowIfNull,
+    /// 9999-12-31.
+    Never,
+    /// One more; NULL is 0.
+    Increment,
+    /// One less, never below 0: a counted claim that came to no try.
+    Decrement,
+    /// This worker's id.
+    Worker,
+    /// The move's reason.
+    Reason,
+    /// The settlement's receipt.
+    Receipt,
+    /// What it holds (NULL is 0) + the value (NULL is 0).
+    Plus(Expr),
+    Expr(Expr),
+}
+
+impl Contract {
+    /// The move that a claim, or the end of one, makes. A row that is deferred by its lock stays claimed.
+    pub fn lease_move<'a>(&self, stage: &'a Stage, transition: Transition) -> Move<'a> {
+        let claimed = match &stage.claimed {
+            Claimed::State(state) => std::slice::from_ref(state),
+            Claimed::Same => stage.ready.as_slice(),
+        };
+        let locks = transition == Transition::Deferred && self.due.defer == Defer::Lease;
+        let from = if transition == Transition::Claimed { stage.ready.as_slice() } else { claimed };
+        Move { stage, transition, from, to: if locks { None } else { stage.target(transition) } }
+    }
+
+    /// What a move writes, in the order of the table's roles, then the contract's own writes.
+    pub fn assignments(&self, step: &Move<'_>) -> Vec<Assignment> {
+        let mut list = List::default();
+        self.assign_state(step, &mut list);
+        self.assign_lease(step, &mut list);
+        self.assign_due(step, &mut list);
+        self.assign_attempts(step, &mut list);
+        self.assign_record(step, &mut list);
+        for write in self.writes.iter().filter(|write| write.on.contains(&step.transition)) {
+            list.put(&write.column.name, Set::Expr(write.value.clone()));
+        }
+        self.assign_marks(step, &mut list);
+        list.0
+    }
+
+    /// What prolonging a lease writes.
+    pub fn extension(&self, stage: &Stage) -> Vec<Assignment> {
+        let mut list = List::default();
+        match (
+            stage.lease.by,
+            self.column(Role::Due),
+            self.column(Role::LeaseUntil),
+            self.column(Role::ClaimedAt),
+        ) {
+            (LeaseBy::Due, Some(due), _, _) => list.put(due, Set::LeaseEnd),
+            (_, _, Some(until), _) => list.put(until, Set::LeaseEnd),
+            (_, _, None, Some(claimed_at)) => list.put(claimed_at, Set::NowLater),
+            (_, _, None, None) => {}
+        }
+        self.put_role(Role::Version, Set::Increment, &mut list);
+        if let Some(updated) = self.column(Role::Updated) {
+            list.put_new(updated, Set::Now);
+        }
+        list.0
+    }
+
+    /// Does the stage lead into another one by this move? Its counters start afresh there.
+    pub fn enters_another_stage(&self, step: &Move<'_>) -> bool {
+        let Some(to) = step.to else { return false };
+        let ends = step.transition == Transition::Delivered || step.transition.is_failure();
+        let own = step.stage.ready.contains(&to) || step.stage.retry == to;
+        ends && !own && self.stages.iter().any(|stage| stage.ready.contains(&to))
+    }
+
+    fn assign_state(&self, step: &Move<'_>, list: &mut List) {
+        let Some(to) = step.to else { return };
+        for state in step.from.iter().filter(|state| self.is_claimed(**state) && to != **state) {
+            for (column, condition) in &self.state(*state).conditions {
+                if *condition == Condition::Null(false) {
+                    list.put(column, Set::Null);
+                }
+            }
+        }
+        for (column, condition) in &self.state(to).conditions {
+            match condition {
+                Condition::Is(literal) => list.put(column, Set::Literal(literal.clone())),
+                Condition::Null(true) => list.put(column, Set::Null),
+                Condition::Never(true) => list.put(column, Set::Never),
+                // A time that must be there: the lease's and the due time's own rules write it, or it stays.
+                Condition::Null(false) => list.put(column, Set::NowIfNull),
+                Condition::Never(false) => {}
+            }
+        }
+    }
+
+    fn assign_lease(&self, step: &Move<'_>, list: &mut List) {
+        let defers_by_lock = step.transition == Transition::Deferred && self.due.defer == Defer::Lease;
+        if step.transition == Transition::Claimed {
+            self.put_role(Role::ClaimedAt, Set::NowLater, list);
+            self.put_role(Role::LeaseUntil, Set::LeaseEnd, list);
+            self.put_role(Role::Owner, Set::Worker, list);
+        } else if defers_by_lock {
+            let until =
+                if self.column(Role::LeaseUntil).is_some() { Role::LeaseUntil } else { Role::ClaimedAt };
+            let set = if until == Role::LeaseUntil { Set::AfterDelay } else { Set::LockForDelay };
+            self.put_role(until, set, list);
+            let owner = Set::Literal(Literal::Text(DEFERRED_OWNER.to_owned()));
+            self.put_role(Role::Owner, owner, list);
+        } else {
+            self.put_role(Role::LeaseUntil, Set::Null, list);
+            self.put_role(Role::Owner, Set::Null, list);
+        }
+    }
+
+    fn assign_due(&self, step: &Move<'_>, list: &mut List) {
+        let Some(due) = self.column(Role::Due) else { return };
+        let by_due = step.stage.lease.by == LeaseBy::Due;
+        let set = match step.transition {
+            Transition::Claimed if by_due => Set::LeaseEnd,
+            Transition::Retry => Set::AfterDelay,
+            Transition::Deferred if self.due.defer == Defer::Due => Set::AfterDelay,
+            Transition::Released | Transition::Deferred if by_due => Set::Now,
+            Transition::Reclaimed if step.to == Some(step.stage.retry) => Set::Now,
+            Transition::Requeued if list.get(due) != Some(&Set::Null) => Set::Now,
+            _ if self.enters_another_stage(step) && list.get(due) != Some(&Set::Never) => Set::Now,
+            _ => return,
+        };
+        list.put(due, set);
+    }
+
+    fn assign_attempts(&self, step: &Move<'_>, list: &mut List) {
+        let Some(attempts) = self.column(Role::Attempts) else { return };
+        let rule = &step.stage.attempts;
+        let claims = rule.count == Count::Claims;
+        let set = match step.transition {
+            Transition::Requeued => Set::Literal(Literal::Int(0)),
+            _ if self.enters_another_stage(step) => Set::Literal(Literal::Int(0)),
+            Transition::Claimed if claims => Set::Increment,
+            Transition::Released | Transition::Deferred if claims => Set::Decrement,
+            Transition::Reclaimed if !step.stage.lease.spend => {
+                if !claims {
+                    return;
+                }
+                Set::Decrement
+            }
+            Transition::Reclaimed => match rule.count {
+                Count::Claims => return,
+                Count::Retries if step.to != Some(step.stage.retry) => return,
+                Count::Retries | Count::Failures | Count::Attempts => Set::Increment,
+            },
+            settled if rule.count.counts(settled) => Set::Increment,
+            _ => return,
+        };
+        list.put(attempts, set);
+    }
+
+    /// Error, receipt and the times that tell of a finished try.
+    fn assign_record(&self, step: &Move<'_>, list: &mut List) {
+        let tried = step.transition == Transition::Delivered || step.transition.is_failure();
+        let spent = step.transition == Transition::Reclaimed && step.stage.lease.spend;
+        match step.transition {
+            Transition::Delivered | Transition::Requeued => self.put_role(Role::Error, Set::Null, list),
+            Transition::Swept => self.put_role(Role::Error, Set::Reason, list),
+            _ if spent || step.transition.is_failure() => self.put_role(Role::Error, Set::Reason, list),
+            _ => {}
+        }
+        match step.transition {
+            Transition::Delivered => {
+                self.put_role(Role::Receipt, Set::Receipt, list);
+                if !self.enters_another_stage(step) {
+                    self.put_role(Role::Finished, Set::Now, list);
+                }
+            }
+            Transition::Completed => self.put_role(Role::Finished, Set::Now, list),
+            Transition::Requeued => self.put_role(Role::Finished, Set::Null, list),
+            _ => {}
+        }
+        if tried || spent {
+            self.put_role(Role::Attempted, Set::Now, list);
+        }
+        if tried {
+            let spent = Expr::Outcome { field: "duration_ms".to_owned(), optional: true };
+            self.put_role(Role::Duration, Set::Plus(spent), list);
+        }
+    }
+
+    /// Every write bumps the version and says when.
+    fn assign_marks(&self, step: &Move<'_>, list: &mut List) {
+        self.put_role(Role::Version, Set::Increment, list);
+        let Some(updated) = self.column(Role::Updated) else { return };
+        if step.transition == Transition::Claimed {
+            // The same column may be the claim time, which has a stricter rule.
+            list.put_new(updated, Set::Now);
+        } else {
+            list.put(updated, Set::Now);
+        }
+    }
+
+    fn is_claimed(&self, state: StateId) -> bool {
+        self.stages.iter().any(|stage| stage.claimed == Claimed::State(state))
+    }
+
+    fn put_role(&self, role: Role, set: Set, list: &mut List) {
+        if let Some(column) = self.column(role) {
+            list.put(column, set);
+        }
+    }
+}
+
+#[derive(Default)]
+struct List(Vec<Assignment>);
+
+impl List {
+    fn get(&self, column: &str) -> Option<&Set> {
+        self.0.iter().find(|known| known.column == column).map(|known| &known.set)
+    }
+
+    /// The later rule wins.
+    fn put(&mut self, column: &str, set: Set) {
+        match self.0.iter_mut().find(|known| known.column == column) {
+            Some(known) => known.set = set,
+            None => self.0.push(Assignment { column: column.to_owned(), set }),
+        }
+    }
+
+    fn put_new(&mut self, column: &str, set: Set) {
+        if self.get(column).is_none() {
+            self.put(column, set);
+        }
+    }
+}
