@@ -4,6 +4,8 @@
 //! Must not: know how a driver binds or reads. Invariant: identifiers are validated and quoted, values are bound or
 //! are literals of the contract, never of a row.
 
+pub mod bind;
+pub mod own;
 mod program;
 
 pub use program::*;

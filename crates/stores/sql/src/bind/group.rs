@@ -1,0 +1,113 @@
+//! Which settlements go in one statement: one group per transition, and the uniform fast path where rows allow it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use postrider_contract::Transition;
+use postrider_seams::row::{RowId, Value};
+use postrider_seams::store::Settlement;
+
+use super::given::value;
+use crate::{Bind, Field, Program, Script, Settle};
+
+/// Fewer rows than this with a fence of their own are cheaper in the general statement than in a round trip more.
+const UNIFORM_LEAST: usize = 24;
+
+/// Settlements that one script makes, sorted by key (so that two workers lock in the same order).
+#[derive(Debug)]
+pub struct Group<'a> {
+    pub transition: Transition,
+    pub script: &'a Script,
+    /// Indexes into the caller's settlements.
+    pub members: Vec<usize>,
+}
+
+/// Groups settlements, at most `most` in each. Those whose transition the program does not know come back as `Err`.
+pub fn group<'a>(
+    program: &'a Program,
+    moves: &[Settlement],
+    most: usize,
+) -> Result<Vec<Group<'a>>, Transition> {
+    let mut rounds: BTreeMap<(usize, Transition), Vec<usize>> = BTreeMap::new();
+    let mut seen: HashMap<&RowId, usize> = HashMap::with_capacity(moves.len());
+    for (index, settlement) in moves.iter().enumerate() {
+        // A key named twice is settled twice, one after the other: the fence then answers for the second.
+        let round = seen.entry(&settlement.lease.id).and_modify(|times| *times += 1).or_insert(0);
+        rounds.entry((*round, settlement.transition)).or_default().push(index);
+    }
+    let mut groups = Vec::with_capacity(rounds.len());
+    for ((_, transition), mut members) in rounds {
+        let settle = program.settle.get(&transition).ok_or(transition)?;
+        members.sort_unstable_by(|a, b| moves[*a].lease.id.cmp(&moves[*b].lease.id));
+        split(settle, transition, &members, moves, most.max(1), &mut groups);
+    }
+    Ok(groups)
+}
+
+fn split<'a>(
+    settle: &'a Settle,
+    transition: Transition,
+    members: &[usize],
+    moves: &[Settlement],
+    most: usize,
+    groups: &mut Vec<Group<'a>>,
+) {
+    let mut push = |script: &'a Script, members: &[usize]| {
+        for chunk in members.chunks(most) {
+            groups.push(Group { transition, script, members: chunk.to_vec() });
+        }
+    };
+    let Some(uniform) = &settle.uniform else { return push(&settle.each, members) };
+    let shared = shared_fields(uniform);
+    let own = own_fields(&settle.each, &shared);
+    let mut buckets: Vec<(Vec<Value>, Vec<usize>)> = Vec::new();
+    let mut rest = Vec::new();
+    for index in members.iter().copied() {
+        if own.iter().any(|field| value(field, &moves[index]) != Value::Null) {
+            rest.push(index);
+            continue;
+        }
+        let values: Vec<Value> = shared.iter().map(|field| value(field, &moves[index])).collect();
+        match buckets.iter().position(|(known, _)| *known == values) {
+            Some(bucket) => buckets[bucket].1.push(index),
+            // Beyond a few buckets the rows have nothing in common worth a statement.
+            None if buckets.len() < 8 => buckets.push((values, vec![index])),
+            None => rest.push(index),
+        }
+    }
+    let alone = rest.is_empty() && buckets.len() == 1;
+    for (_, bucket) in buckets {
+        if alone || bucket.len() >= UNIFORM_LEAST { push(uniform, &bucket) } else { rest.extend(bucket) }
+    }
+    if !rest.is_empty() {
+        rest.sort_unstable_by(|a, b| moves[*a].lease.id.cmp(&moves[*b].lease.id));
+        push(&settle.each, &rest);
+    }
+}
+
+/// What all rows of a uniform settle must share.
+fn shared_fields(uniform: &Script) -> Vec<Field> {
+    binds(uniform)
+        .filter_map(|bind| match bind {
+            Bind::One(field) => Some(field.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// What the general settle writes and the uniform one can't: a row that has such a value of its own needs the former.
+fn own_fields(each: &Script, shared: &[Field]) -> Vec<Field> {
+    let mut fields: Vec<Field> = Vec::new();
+    for bind in binds(each) {
+        match bind {
+            Bind::Array(field) => fields.push(field.clone()),
+            Bind::Rows(members) => fields.extend(members.iter().cloned()),
+            _ => {}
+        }
+    }
+    fields.retain(|field| *field != Field::Id && !shared.contains(field));
+    fields
+}
+
+fn binds(script: &Script) -> impl Iterator<Item = &Bind> {
+    script.steps.iter().flat_map(|step| &step.binds)
+}

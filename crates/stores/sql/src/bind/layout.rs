@@ -1,0 +1,101 @@
+//! Reads rows by position: a claimed row, a lease, message fields, what an operator sees.
+
+use std::sync::Arc;
+
+use postrider_contract::{Counters, StateId};
+use postrider_seams::inspect::RowView;
+use postrider_seams::row::{Claimed, Fields, Lease, RowId, Value};
+use postrider_seams::store::INLINE_LIMIT;
+
+use super::given::text;
+use crate::{Layout, Shape};
+
+/// A key as the database gave it; `None` where it can't be one.
+pub fn key(value: Value) -> Option<RowId> {
+    match value {
+        Value::Int(id) => Some(RowId::Int(id)),
+        Value::Text(id) => Some(RowId::Text(id.into())),
+        Value::Null | Value::Bool(_) | Value::Float(_) | Value::Bytes(_) => None,
+    }
+}
+
+/// One row of [`Yields::Rows`](crate::Yields). Whatever its message columns hold, the row is a row: only one without
+/// a usable key is `None`.
+pub fn claimed(
+    layout: &Layout,
+    from: Option<StateId>,
+    mut get: impl FnMut(usize) -> Value,
+) -> Option<Claimed> {
+    let lease = Lease { id: key(get(0))?, fence: (1..=layout.fences).map(&mut get).collect() };
+    let at = layout.fences + 1;
+    let counters = Counters {
+        attempts: small(&get(at)).unwrap_or(0),
+        max_attempts: small(&get(at + 1)),
+        schedule: text(get(at + 2)),
+    };
+    let group = text(get(at + 3)).map(Arc::from);
+    let pool = text(get(at + 4)).map(Arc::from);
+    let waited_micros = whole(&get(at + 5)).unwrap_or(0);
+    let size = whole(&get(at + 6)).and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
+    let fields = (size <= INLINE_LIMIT).then(|| read_fields(layout, at + 7, &mut get));
+    Some(Claimed { lease, counters, from, group, pool, waited_micros, size, fields })
+}
+
+/// One row of a load: key, then the fields.
+pub fn fields(layout: &Layout, mut get: impl FnMut(usize) -> Value) -> Option<(RowId, Fields)> {
+    let id = key(get(0))?;
+    Some((id, read_fields(layout, 1, &mut get)))
+}
+
+fn read_fields(layout: &Layout, start: usize, get: &mut impl FnMut(usize) -> Value) -> Fields {
+    Fields::new(layout.fields.clone(), (start..start + layout.fields.len()).map(get).collect())
+}
+
+/// One row of [`Yields::Leases`](crate::Yields).
+pub fn lease(layout: &Layout, mut get: impl FnMut(usize) -> Value) -> Option<Lease> {
+    Some(Lease { id: key(get(0))?, fence: (1..=layout.fences).map(get).collect() })
+}
+
+/// One row as an operator sees it: state name, key, then every column of the table.
+pub fn row_view(shape: &Shape, mut get: impl FnMut(usize) -> Value) -> RowView {
+    let state = text(get(0));
+    let id = text(get(1)).unwrap_or_default();
+    let columns = shape
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(index, column)| (column.name.clone(), shown(get(index + 2))))
+        .collect();
+    RowView { id, state, columns }
+}
+
+fn shown(value: Value) -> Option<String> {
+    match value {
+        Value::Bytes(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+        other => text(other),
+    }
+}
+
+/// A count; NULL is none.
+pub fn count(value: &Value) -> u64 {
+    whole(value).and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
+}
+
+fn small(value: &Value) -> Option<u32> {
+    whole(value).map(|number| u32::try_from(number.max(0)).unwrap_or(u32::MAX))
+}
+
+fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(number) => Some(*number),
+        Value::Bool(flag) => Some(i64::from(*flag)),
+        Value::Text(text) => text.trim().parse().ok(),
+        // A counter column of a floating type: its whole part is what it counts.
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "saturates, which is what a bound on a counter wants"
+        )]
+        Value::Float(number) => Some(*number as i64),
+        Value::Null | Value::Bytes(_) => None,
+    }
+}

@@ -1,0 +1,195 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use postrider_contract::Transition;
+use postrider_seams::row::{Lease, RowId, Value};
+use postrider_seams::store::{INLINE_LIMIT, Settlement};
+
+use super::*;
+use crate::{Field, InspectScripts, Layout, Program, Script, Settle, Step, Yields};
+
+fn script(binds: Vec<Bind>) -> Script {
+    Script { steps: vec![Step { sql: String::new(), binds, yields: Yields::Keys }] }
+}
+
+fn empty() -> Script {
+    Script { steps: Vec::new() }
+}
+
+/// Delivered has a uniform form without receipts; retry has none.
+fn program() -> Program {
+    let each =
+        script(vec![Bind::Array(Field::Id), Bind::Array(Field::Fence(0)), Bind::Array(Field::Receipt)]);
+    let uniform = Some(script(vec![Bind::Ids, Bind::One(Field::Fence(0))]));
+    let retry = script(vec![Bind::Rows(vec![Field::Id, Field::Fence(0), Field::Delay, Field::Reason])]);
+    Program {
+        layout: Layout { integer_id: true, fences: 1, fields: Arc::from(["to".to_owned()]) },
+        claim: Vec::new(),
+        load: empty(),
+        settle: BTreeMap::from([
+            (Transition::Delivered, Settle { uniform, each }),
+            (Transition::Retry, Settle { uniform: None, each: retry }),
+        ]),
+        extend: empty(),
+        reclaim_dead: None,
+        reclaim: empty(),
+        spent: None,
+        sweeps: Vec::new(),
+        purge: Vec::new(),
+        next_due: empty(),
+        inspect: InspectScripts {
+            census: Vec::new(),
+            browse_first: BTreeMap::new(),
+            browse_after: BTreeMap::new(),
+            show: empty(),
+            requeue_ids: Vec::new(),
+            requeue_state: Vec::new(),
+            cancel_ids: Vec::new(),
+            cancel_state: Vec::new(),
+            lag: empty(),
+        },
+    }
+}
+
+fn delivered(id: i64, fence: &str) -> Settlement {
+    Settlement {
+        lease: Lease { id: RowId::Int(id), fence: Box::new([Value::Text(fence.to_owned())]) },
+        transition: Transition::Delivered,
+        delay: Duration::ZERO,
+        reason: None,
+        receipt: None,
+        envelope: BTreeMap::new(),
+        outcome: BTreeMap::new(),
+    }
+}
+
+fn is_uniform(group: &Group<'_>) -> bool {
+    group.script.steps[0].binds.contains(&Bind::Ids)
+}
+
+#[test]
+fn rows_of_one_claim_take_the_uniform_statement_sorted_by_key() {
+    let program = program();
+    let moves: Vec<_> = [3, 1, 2].map(|id| delivered(id, "t")).into();
+    let groups = group(&program, &moves, 500).expect("known");
+    assert_eq!(groups.len(), 1);
+    assert!(is_uniform(&groups[0]));
+    assert_eq!(groups[0].members, [1, 2, 0]);
+}
+
+#[test]
+fn a_receipt_of_its_own_needs_the_general_statement() {
+    let program = program();
+    let mut moves: Vec<_> = (0..30).map(|id| delivered(id, "t")).collect();
+    moves[7].receipt = Some("250 ok".into());
+    let groups = group(&program, &moves, 500).expect("known");
+    assert_eq!(
+        groups.iter().map(|group| (is_uniform(group), group.members.len())).collect::<Vec<_>>(),
+        [(true, 29), (false, 1)]
+    );
+}
+
+#[test]
+fn scattered_fences_share_one_general_statement() {
+    let program = program();
+    let moves: Vec<_> = (0..40).map(|id| delivered(id, &format!("t{id}"))).collect();
+    let groups = group(&program, &moves, 500).expect("known");
+    assert_eq!(groups.len(), 1);
+    assert!(!is_uniform(&groups[0]));
+    assert_eq!(groups[0].members, (0..40).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_key_named_twice_is_settled_in_turn_and_nothing_is_left_out() {
+    let program = program();
+    let mut moves = vec![delivered(1, "a"), delivered(1, "b"), delivered(2, "a")];
+    moves[1].transition = Transition::Retry;
+    let groups = group(&program, &moves, 500).expect("known");
+    assert!(groups.iter().all(|group| group.members != [0, 1]));
+    let mut all: Vec<_> = groups.iter().flat_map(|group| group.members.clone()).collect();
+    all.sort_unstable();
+    assert_eq!(all, [0, 1, 2]);
+}
+
+#[test]
+fn groups_are_cut_at_the_limit() {
+    let program = program();
+    let moves: Vec<_> = (0..450).map(|id| delivered(id, "t")).collect();
+    let sizes: Vec<_> =
+        group(&program, &moves, 200).expect("known").iter().map(|group| group.members.len()).collect();
+    assert_eq!(sizes, [200, 200, 50]);
+}
+
+#[test]
+fn an_unknown_transition_is_told_not_dropped() {
+    let mut one = delivered(1, "t");
+    one.transition = Transition::Skipped;
+    assert_eq!(group(&program(), &[one], 500).expect_err("unknown"), Transition::Skipped);
+}
+
+#[test]
+fn json_rows_carry_numbers_as_numbers_and_no_nul() {
+    let mut one = delivered(7, "t");
+    one.delay = Duration::from_millis(1500);
+    one.reason = Some("a\0b \"q\"".into());
+    let given = Given::settlements("me", vec![&one]);
+    let json: serde_json::Value = serde_json::from_str(&given.json_rows(&[
+        Field::Id,
+        Field::Fence(0),
+        Field::Delay,
+        Field::Reason,
+        Field::Outcome("status".into()),
+    ]))
+    .expect("JSON");
+    assert_eq!(
+        json,
+        serde_json::json!([{"id": 7, "f0": "t", "delay": 1.5, "reason": "a\u{fffd}b \"q\"", "o_status": null}])
+    );
+}
+
+fn row(size: i64, to: Value) -> Vec<Value> {
+    let text = |text: &str| Value::Text(text.to_owned());
+    vec![
+        Value::Int(5),
+        text("f"),
+        Value::Int(2),
+        Value::Null,
+        Value::Null,
+        text("g"),
+        Value::Null,
+        Value::Int(-1),
+        Value::Int(size),
+        to,
+    ]
+}
+
+#[test]
+fn a_claimed_row_reads_by_the_layout() {
+    let layout = program().layout;
+    let values = row(3, Value::Bytes(vec![0xff]));
+    let claimed = claimed(&layout, None, |index| values[index].clone()).expect("a key");
+    assert_eq!(claimed.lease.id, RowId::Int(5));
+    assert_eq!(claimed.counters.attempts, 2);
+    assert_eq!(claimed.group.as_deref(), Some("g"));
+    assert_eq!(claimed.waited_micros, -1);
+    assert_eq!(claimed.fields.expect("small").get("to"), &Value::Bytes(vec![0xff]));
+}
+
+#[test]
+fn a_large_row_comes_without_its_fields() {
+    let layout = program().layout;
+    let size = i64::try_from(INLINE_LIMIT).expect("small") + 1;
+    let values = row(size, Value::Null);
+    let claimed = claimed(&layout, None, |index| values[index].clone()).expect("a key");
+    assert!(claimed.fields.is_none());
+    assert_eq!(claimed.size, INLINE_LIMIT + 1);
+}
+
+#[test]
+fn tsids_are_crockford_and_sort_by_time() {
+    assert_eq!(tsid::encode(0), "0000000000000");
+    assert_eq!(tsid::encode(u64::MAX), "FZZZZZZZZZZZZ");
+    assert!(tsid::encode(1 << 22) > tsid::encode((1 << 22) - 1));
+    assert_eq!(tsid().len(), 13);
+}

@@ -1,0 +1,111 @@
+//! Our own two small tables beside a contract's: locks (leases of a name) and lanes (paused by an operator).
+//!
+//! Owns: their DDL and statements. Must not: be needed: a database without them has no locks and no paused lanes.
+//! Invariant: the database's clock decides when a lock runs out.
+
+use crate::Dialect;
+
+/// The table of named locks: `name`, `owner`, `expires_at`.
+pub const LOCKS: &str = "postrider_locks";
+/// The table of lanes that an operator touched: `lane`, `paused`, `changed_at`.
+pub const LANES: &str = "postrider_lanes";
+
+/// Creates both tables where they are missing.
+pub fn create(dialect: Dialect) -> [String; 2] {
+    let (name, flag, time) = match dialect {
+        Dialect::Postgres => ("text", "boolean", "timestamptz"),
+        Dialect::Mysql => {
+            ("varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", "boolean", "datetime(6)")
+        }
+        Dialect::Sqlite => ("TEXT", "INTEGER", "TEXT"),
+    };
+    [
+        format!(
+            "CREATE TABLE IF NOT EXISTS {LOCKS} (name {name} NOT NULL PRIMARY KEY, owner {name} NOT NULL, \
+             expires_at {time} NOT NULL)"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS {LANES} (lane {name} NOT NULL PRIMARY KEY, paused {flag} NOT NULL, \
+             changed_at {time} NOT NULL)"
+        ),
+    ]
+}
+
+/// Takes or renews a lock. Binds name, owner, seconds (a float). The lock is held if [`lock_owner`] then answers the
+/// owner; on PostgreSQL and SQLite a row comes back exactly when it is.
+pub fn lock_take(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => {
+            "INSERT INTO postrider_locks AS l (name, owner, expires_at) \
+             VALUES ($1, $2, now() + make_interval(secs => $3)) \
+             ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at \
+             WHERE l.owner = excluded.owner OR l.expires_at < now() RETURNING owner"
+        }
+        // The assignments run from left to right: the time is decided by the owner as it was.
+        Dialect::Mysql => {
+            "INSERT INTO postrider_locks (name, owner, expires_at) \
+             VALUES (?, ?, UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND) \
+             ON DUPLICATE KEY UPDATE \
+             expires_at = IF(owner = VALUES(owner) OR expires_at < UTC_TIMESTAMP(6), VALUES(expires_at), expires_at), \
+             owner = IF(expires_at = VALUES(expires_at), VALUES(owner), owner)"
+        }
+        Dialect::Sqlite => {
+            "INSERT INTO postrider_locks (name, owner, expires_at) \
+             VALUES (?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ? || ' seconds')) \
+             ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at \
+             WHERE owner = excluded.owner OR expires_at < strftime('%Y-%m-%dT%H:%M:%fZ', 'now') RETURNING owner"
+        }
+    }
+}
+
+/// Who holds a lock now. Binds its name; yields the owner.
+pub fn lock_owner(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => "SELECT owner FROM postrider_locks WHERE name = $1 AND expires_at >= now()",
+        Dialect::Mysql => {
+            "SELECT owner FROM postrider_locks WHERE name = ? AND expires_at >= UTC_TIMESTAMP(6)"
+        }
+        Dialect::Sqlite => {
+            "SELECT owner FROM postrider_locks \
+             WHERE name = ? AND expires_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+        }
+    }
+}
+
+/// Gives a lock back. Binds name, owner.
+pub fn lock_give(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => "DELETE FROM postrider_locks WHERE name = $1 AND owner = $2",
+        Dialect::Mysql | Dialect::Sqlite => "DELETE FROM postrider_locks WHERE name = ? AND owner = ?",
+    }
+}
+
+/// Is a lane paused? Binds its name; yields one whole number, or no row where nobody ever touched it.
+pub fn lane_paused(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => {
+            "SELECT (CASE WHEN paused THEN 1 ELSE 0 END)::bigint FROM postrider_lanes WHERE lane = $1"
+        }
+        Dialect::Mysql => "SELECT CAST(paused AS SIGNED) FROM postrider_lanes WHERE lane = ?",
+        Dialect::Sqlite => "SELECT paused FROM postrider_lanes WHERE lane = ?",
+    }
+}
+
+/// Pauses or resumes a lane. Binds its name and the flag.
+pub fn lane_set(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => {
+            "INSERT INTO postrider_lanes (lane, paused, changed_at) VALUES ($1, $2, now()) \
+             ON CONFLICT (lane) DO UPDATE SET paused = excluded.paused, changed_at = excluded.changed_at"
+        }
+        Dialect::Mysql => {
+            "INSERT INTO postrider_lanes (lane, paused, changed_at) VALUES (?, ?, UTC_TIMESTAMP(6)) \
+             ON DUPLICATE KEY UPDATE paused = VALUES(paused), changed_at = VALUES(changed_at)"
+        }
+        Dialect::Sqlite => {
+            "INSERT INTO postrider_lanes (lane, paused, changed_at) \
+             VALUES (?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) \
+             ON CONFLICT (lane) DO UPDATE SET paused = excluded.paused, changed_at = excluded.changed_at"
+        }
+    }
+}
