@@ -3,8 +3,24 @@
 //! Owns: the loop, and what a lane's health is. Must not: know a database, a protocol or a file. Invariant: a row that
 //! was claimed is settled, handed back, or left to its lease; never forgotten while the process lives.
 
+mod batch;
+mod claimer;
+mod decide;
+mod deliverer;
+mod ended;
+mod engine;
+mod keeper;
 pub mod lane;
+mod nets;
+mod observed;
+mod prober;
+mod runner;
+mod settler;
+mod state;
 pub mod status;
+mod waiting;
+mod watchdog;
 
+pub use engine::{Berth, Drained, Engine, Handle};
 pub use lane::{Lane, Limits};
 pub use status::{Health, LaneStatus};

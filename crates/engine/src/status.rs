@@ -11,13 +11,21 @@ pub enum Health {
     /// An operator said so.
     Paused,
     /// The target can't be reached: probing with backoff, rows wait unspent (G1).
-    Unreachable { reason: String },
+    Unreachable {
+        reason: String,
+    },
     /// The target refuses us, or the store's settings are wrong: an operator must act (G3).
-    Misconfigured { reason: String },
+    Misconfigured {
+        reason: String,
+    },
     /// The database does not answer.
-    StoreAway { reason: String },
+    StoreAway {
+        reason: String,
+    },
     /// Rows are held and nothing has moved for too long (the watchdog).
-    Stalled { reason: String },
+    Stalled {
+        reason: String,
+    },
     Draining,
     Stopped,
 }

@@ -70,7 +70,11 @@ pub struct Page {
 pub enum Which {
     Ids(Vec<String>),
     /// All rows in a state, at most `limit` a call; `since`: only those whose last change is younger than this.
-    State { state: String, since: Option<Duration>, limit: u32 },
+    State {
+        state: String,
+        since: Option<Duration>,
+        limit: u32,
+    },
 }
 
 /// How far behind the lane is.

@@ -1,10 +1,10 @@
-//! The seams between the engine and everything that touches the world: stores, composers, transports, time.
+//! The seams between the engine and everything that touches the world: stores, composers, transports, chance.
 //!
 //! Owns: the traits and the types that cross them. Must not: run anything. Stores and transports depend on this crate
 //! and never on the engine's loop; the engine depends on this crate and never on a store or a transport.
 
-pub mod clock;
 pub mod composer;
+pub mod dice;
 pub mod envelope;
 pub mod inspect;
 pub mod migrate;
@@ -13,8 +13,8 @@ pub mod row;
 pub mod store;
 pub mod transport;
 
-pub use clock::{Clock, SystemClock};
 pub use composer::Composer;
+pub use dice::{Dice, ThreadDice};
 pub use envelope::{Content, Envelope, Mail};
 pub use inspect::{Inspect, Page};
 pub use migrate::Migrate;

@@ -1,0 +1,170 @@
+//! Claims rows while there is room, prefetching while deliveries run. One claimer leads: it alone waits on an idle
+//! table. The others assist while the backlog is deep, and cost nothing when it is not.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use postrider_seams::Want;
+use tokio::time::Instant;
+
+use crate::batch::Batch;
+use crate::runner::Runner;
+use crate::state::Phase;
+
+/// What one look at the table brought.
+enum Turn {
+    /// As many as asked for: there are more.
+    Full,
+    /// Fewer: the table has nothing more that is due.
+    Drained,
+    /// Too little room to be worth a round trip.
+    NoRoom,
+    Failed(Duration),
+}
+
+/// Claims until the lane drains; waits for work when the table is empty.
+pub(crate) async fn lead(runner: Arc<Runner>) {
+    let mut changed = runner.state.subscribe();
+    let mut failures = 0;
+    while !is_draining(&runner) {
+        if !runner.state.is_open() || !holds_single_lock(&runner).await {
+            // Open again, or told to drain; the time limit is for the single-claimer lock.
+            let _ = tokio::time::timeout(Duration::from_secs(2), changed.changed()).await;
+            continue;
+        }
+        match turn(&runner, &mut failures).await {
+            Turn::Full => runner.deep.notify_waiters(),
+            Turn::Drained => {
+                let deadline = idle_deadline(&runner).await;
+                tokio::select! {
+                    () = runner.store.wake(deadline) => {}
+                    _ = changed.changed() => {}
+                }
+            }
+            Turn::NoRoom => {
+                tokio::select! {
+                    () = runner.room.notified() => {}
+                    _ = changed.changed() => {}
+                }
+            }
+            Turn::Failed(wait) => {
+                tokio::select! {
+                    () = tokio::time::sleep(wait) => {}
+                    _ = changed.changed() => {}
+                }
+            }
+        }
+    }
+    give_single_lock_back(&runner).await;
+}
+
+/// Claims beside the leader for as long as full batches come.
+pub(crate) async fn assist(runner: Arc<Runner>) {
+    let mut changed = runner.state.subscribe();
+    let mut failures = 0;
+    while !is_draining(&runner) {
+        tokio::select! {
+            () = runner.deep.notified() => {}
+            _ = changed.changed() => continue,
+        }
+        while runner.state.is_open() && !runner.lane.limits.single {
+            match turn(&runner, &mut failures).await {
+                Turn::Full => {}
+                Turn::NoRoom => {
+                    tokio::select! {
+                        () = runner.room.notified() => {}
+                        _ = changed.changed() => {}
+                    }
+                }
+                Turn::Drained | Turn::Failed(_) => break,
+            }
+        }
+    }
+}
+
+async fn turn(runner: &Runner, failures: &mut u32) -> Turn {
+    let Some(limit) = reserve(runner) else { return Turn::NoRoom };
+    let asked = Instant::now();
+    match runner.store.claim(&Want { limit }).await {
+        Ok(rows) => {
+            *failures = 0;
+            runner.store_is_back();
+            let got = rows.len() as u64;
+            give_room_back(runner, u64::from(limit) - got.min(u64::from(limit)));
+            if got > 0 {
+                runner.state.counters.claimed.fetch_add(got, Relaxed);
+                runner.note_progress();
+                let (batch, held) = Batch::open(rows, asked, runner.store.capabilities().lease);
+                runner.keep(&batch);
+                runner.waiting.push(held);
+            }
+            if got >= u64::from(limit) { Turn::Full } else { Turn::Drained }
+        }
+        Err(error) => {
+            give_room_back(runner, u64::from(limit));
+            *failures += 1;
+            let wait = runner.store_failed(&error, *failures);
+            tracing::warn!(lane = runner.state.name, %error, "claim failed; trying again");
+            Turn::Failed(wait)
+        }
+    }
+}
+
+/// Takes room for a claim: a whole batch, or at least half of one, since a round trip for a row or two is wasted.
+fn reserve(runner: &Runner) -> Option<u32> {
+    let limits = &runner.lane.limits;
+    let most = u64::from(limits.batch).min(limits.held as u64).max(1);
+    let held = &runner.state.counters.held;
+    let mut now = held.load(Relaxed);
+    loop {
+        let room = (limits.held as u64).saturating_sub(now).min(most);
+        if room == 0 || room < most.div_ceil(2) {
+            return None;
+        }
+        match held.compare_exchange_weak(now, now + room, Relaxed, Relaxed) {
+            Ok(_) => return u32::try_from(room).ok(),
+            Err(seen) => now = seen,
+        }
+    }
+}
+
+fn give_room_back(runner: &Runner, rows: u64) {
+    runner.state.counters.held.fetch_sub(rows, Relaxed);
+}
+
+/// The poll interval, or sooner if a row falls due before that.
+async fn idle_deadline(runner: &Runner) -> Instant {
+    let poll = runner.lane.limits.poll;
+    let wait = match runner.store.next_due().await {
+        // Due already and not claimed: locked by another worker, or exempt. The poll interval paces us.
+        Ok(Some(due)) if due > Duration::ZERO => poll.min(due),
+        _ => poll,
+    };
+    Instant::now() + wait
+}
+
+fn is_draining(runner: &Runner) -> bool {
+    matches!(runner.state.phase(), Phase::Draining | Phase::Stopped)
+}
+
+const SINGLE_LOCK_TTL: Duration = Duration::from_secs(15);
+
+fn single_lock(runner: &Runner) -> String {
+    format!("claim:{}", runner.state.name)
+}
+
+async fn holds_single_lock(runner: &Runner) -> bool {
+    if !runner.lane.limits.single {
+        return true;
+    }
+    runner.store.lock(&single_lock(runner), SINGLE_LOCK_TTL).await.unwrap_or(false)
+}
+
+async fn give_single_lock_back(runner: &Runner) {
+    if runner.lane.limits.single
+        && let Err(error) = runner.store.unlock(&single_lock(runner)).await
+    {
+        tracing::warn!(lane = runner.state.name, %error, "the single-claimer lock could not be given back; it runs out by itself");
+    }
+}

@@ -1,0 +1,82 @@
+//! From an outcome to the move that the store will make: the contract decides, this module carries the words.
+
+use postrider_contract::{Got, Transition, Verdict};
+use postrider_seams::row::Detail;
+use postrider_seams::{Envelope, Outcome};
+
+use crate::batch::HeldRow;
+use crate::ended::Ended;
+use crate::runner::Runner;
+
+/// The longest reason that is stored (rule G7).
+const REASON_LIMIT: usize = 1000;
+
+/// Decides one row's next move. `envelope` is absent where the row could not be composed.
+pub(crate) fn ended(runner: &Runner, held: HeldRow, envelope: Option<Envelope>, outcome: Outcome) -> Ended {
+    let verdict = weigh(runner, &outcome);
+    let decision = runner.stage().decide(&held.row.counters, verdict, runner.dice.roll());
+    let envelope = envelope.map(|envelope| envelope.detail).unwrap_or_default();
+    let (reason, receipt, detail) = words(outcome);
+    if decision.transition.is_failure() {
+        tracing::info!(
+            lane = runner.state.name,
+            row = %held.row.lease.id,
+            attempt = held.row.counters.attempts + 1,
+            transition = decision.transition.name(),
+            reason = reason.as_deref().unwrap_or_default(),
+            "not delivered"
+        );
+    }
+    // A delivery leaves no error behind, and what was never tried has nothing to report.
+    let keeps_reason = !matches!(decision.transition, Transition::Delivered | Transition::Released);
+    Ended {
+        lease: held.lease,
+        transition: decision.transition,
+        delay: decision.delay,
+        reason: reason.filter(|_| keeps_reason),
+        receipt,
+        envelope,
+        outcome: detail,
+    }
+}
+
+/// A partly accepted message can be tried again only where the table keeps who has it; elsewhere it counts as
+/// delivered, because a second copy to those who have it is worse.
+fn weigh(runner: &Runner, outcome: &Outcome) -> Verdict {
+    let mut verdict = outcome.verdict();
+    if verdict.partly && verdict.got == Got::Retryable && !runner.store.capabilities().recipient_results {
+        verdict.got = Got::Delivered;
+    }
+    verdict
+}
+
+fn words(outcome: Outcome) -> (Option<String>, Option<String>, Detail) {
+    match outcome {
+        Outcome::Delivered(receipt) => (None, receipt.id, receipt.detail),
+        Outcome::Retryable(failure)
+        | Outcome::Rejected(failure)
+        | Outcome::Skipped(failure)
+        | Outcome::Deferred(failure)
+        | Outcome::Refused(failure)
+        | Outcome::Uncertain(failure) => (Some(compact(&failure.reason)), None, failure.detail),
+    }
+}
+
+/// One line, no control characters, cut at a character: fit for any column of any database.
+pub(crate) fn compact(text: &str) -> String {
+    let mut words = String::with_capacity(text.len().min(REASON_LIMIT));
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        if words.len() + word.len() + 1 > REASON_LIMIT {
+            let room = REASON_LIMIT.saturating_sub(words.len() + 1);
+            let cut = (0..=room.min(word.len())).rev().find(|&at| word.is_char_boundary(at)).unwrap_or(0);
+            words.push_str(&word[..cut]);
+            words.push('…');
+            return words;
+        }
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(word);
+    }
+    words
+}

@@ -1,0 +1,168 @@
+//! Composes and delivers: takes waiting rows in batches that the transport can use, and passes on what came of them.
+//!
+//! Invariant: every row taken here is pushed to `ended` exactly once, whatever the composer or the transport does.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use postrider_seams::{Claimed, Envelope, Failure, Outcome};
+use tokio::time::Instant;
+
+use crate::batch::{HeldRow, LeaseRef};
+use crate::decide;
+use crate::ended::Ended;
+use crate::prober;
+use crate::runner::Runner;
+
+/// A delivery is not begun on a lease that ends sooner than this.
+const LEASE_MARGIN: Duration = Duration::from_secs(2);
+
+/// What a transport may take beyond its deadline before it is given up.
+const GRACE: Duration = Duration::from_secs(5);
+
+pub(crate) async fn run(runner: Arc<Runner>) {
+    let most = runner.transport.batch();
+    let workers = runner.workers();
+    while let Some(rows) = runner.waiting.take(most, workers).await {
+        let (inline, large): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.fields.is_some());
+        deliver(&runner, inline).await;
+        for row in large {
+            deliver_large(&runner, row).await;
+        }
+    }
+}
+
+/// A row whose fields were too large for the claim: loaded alone, within the lane's budget of bytes.
+async fn deliver_large(runner: &Runner, mut row: HeldRow) {
+    let limit = runner.lane.composer.size_limit();
+    if row.row.size > limit {
+        let reason = format!("the message is too large: {} bytes, at most {limit} are allowed", row.row.size);
+        let outcome = Outcome::Rejected(Failure::new(reason));
+        runner.ended.push(vec![decide::ended(runner, row, None, outcome)]);
+        return;
+    }
+    let budget = u64::max(1, runner.lane.limits.bytes / 1024);
+    let kib = u32::try_from((row.row.size / 1024 + 1).min(budget)).unwrap_or(u32::MAX);
+    let Ok(_permit) = runner.bytes.acquire_many(kib).await else { return };
+    let Some(lease) = row.lease.current() else {
+        runner.ended.push(vec![Ended::released(row.lease)]);
+        return;
+    };
+    match runner.store.load(std::slice::from_ref(&lease)).await.map(|mut loaded| loaded.pop().flatten()) {
+        Ok(Some(fields)) => {
+            row.row.fields = Some(fields);
+            deliver(runner, vec![row]).await;
+        }
+        Ok(None) => runner.ended.push(vec![Ended::released(row.lease)]),
+        Err(error) => {
+            tracing::warn!(lane = runner.state.name, row = %row.row.lease.id, %error, "a large row could not be read; handed back");
+            runner.ended.push(vec![Ended::released(row.lease)]);
+        }
+    }
+}
+
+async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
+    if rows.is_empty() {
+        return;
+    }
+    let rows = if runner.state.is_open() { keep_safe(runner, rows) } else { release(runner, rows) };
+    if rows.is_empty() {
+        return;
+    }
+    let (rows, leases): (Vec<Claimed>, Vec<LeaseRef>) =
+        rows.into_iter().map(|held| (held.row, held.lease)).unzip();
+    let composed = compose(runner, &rows).await;
+    let mut ended = Vec::new();
+    let mut ready = Vec::with_capacity(rows.len());
+    let mut envelopes = Vec::with_capacity(rows.len());
+    for ((row, lease), result) in rows.into_iter().zip(leases).zip(composed) {
+        let held = HeldRow { row, lease };
+        match result {
+            Ok(envelope) => {
+                ready.push(held);
+                envelopes.push(envelope);
+            }
+            Err(outcome) => ended.push(decide::ended(runner, held, None, outcome)),
+        }
+    }
+    // What can't be composed is settled at once; it need not wait for the others' delivery.
+    runner.ended.push(ended);
+    if ready.is_empty() {
+        return;
+    }
+    let outcomes = send(runner, &envelopes).await;
+    prober::note(runner, &outcomes);
+    let ended = ready
+        .into_iter()
+        .zip(envelopes)
+        .zip(outcomes)
+        .map(|((held, envelope), outcome)| decide::ended(runner, held, Some(envelope), outcome))
+        .collect();
+    runner.ended.push(ended);
+}
+
+/// Hands back rows whose lease was lost or ends too soon to begin: another worker may have them by now.
+fn keep_safe(runner: &Runner, rows: Vec<HeldRow>) -> Vec<HeldRow> {
+    let horizon = Instant::now() + LEASE_MARGIN;
+    let (safe, late): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.lease.runs_out() > horizon);
+    if !late.is_empty() {
+        release(runner, late);
+    }
+    let (held, lost): (Vec<_>, Vec<_>) = safe.into_iter().partition(|row| row.lease.is_held());
+    if !lost.is_empty() {
+        release(runner, lost);
+    }
+    held
+}
+
+/// Never tried, so it costs nothing.
+fn release(runner: &Runner, rows: Vec<HeldRow>) -> Vec<HeldRow> {
+    runner.ended.push(rows.into_iter().map(|row| Ended::released(row.lease)).collect());
+    Vec::new()
+}
+
+/// Composes the batch. A composer that panics is asked again row by row, so that one row can't take others with it.
+async fn compose(runner: &Runner, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+    let composer = &runner.lane.composer;
+    match AssertUnwindSafe(composer.compose(rows)).catch_unwind().await {
+        Ok(composed) if composed.len() == rows.len() => composed,
+        Ok(_) => rows.iter().map(|_| Err(broken("the composer lost count of its rows"))).collect(),
+        Err(_) if rows.len() == 1 => vec![Err(broken("the composer failed on this row; see the log"))],
+        Err(_) => {
+            let mut composed = Vec::with_capacity(rows.len());
+            for row in rows {
+                let one = AssertUnwindSafe(composer.compose(std::slice::from_ref(row))).catch_unwind().await;
+                let result = one.ok().and_then(|mut one| one.pop());
+                composed.push(
+                    result.unwrap_or_else(|| Err(broken("the composer failed on this row; see the log"))),
+                );
+            }
+            composed
+        }
+    }
+}
+
+fn broken(reason: &str) -> Outcome {
+    Outcome::Rejected(Failure::new(reason))
+}
+
+/// Sends, and answers one outcome per envelope whatever the transport does. What has no answer is uncertain.
+async fn send(runner: &Runner, envelopes: &[Envelope]) -> Vec<Outcome> {
+    let deadline = Instant::now() + runner.lane.limits.timeout;
+    let sending = AssertUnwindSafe(runner.transport.deliver(envelopes, deadline)).catch_unwind();
+    let reason = match tokio::time::timeout_at(deadline + GRACE, sending).await {
+        Ok(Ok(outcomes)) if outcomes.len() == envelopes.len() => return outcomes,
+        Ok(Ok(_)) => "the transport lost count of its envelopes",
+        Ok(Err(_)) => "the transport failed on this batch; see the log",
+        Err(_) => "no answer in time",
+    };
+    tracing::error!(
+        lane = runner.state.name,
+        reason,
+        rows = envelopes.len(),
+        "delivery gave no usable answer"
+    );
+    envelopes.iter().map(|_| Outcome::Uncertain(Failure::new(reason))).collect()
+}

@@ -1,0 +1,112 @@
+//! Outcomes that wait to be settled. Bounded by the rows held: a row is in flight or here, never both.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use postrider_contract::Transition;
+use postrider_seams::row::Detail;
+use postrider_seams::store::Settlement;
+use tokio::sync::Notify;
+
+use crate::batch::LeaseRef;
+
+/// One decided move, waiting for the store.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub lease: LeaseRef,
+    pub transition: Transition,
+    pub delay: Duration,
+    pub reason: Option<String>,
+    pub receipt: Option<String>,
+    pub envelope: Detail,
+    pub outcome: Detail,
+}
+
+impl Ended {
+    /// A move with nothing to say: hand the row back, unspent.
+    pub fn released(lease: LeaseRef) -> Self {
+        Self {
+            lease,
+            transition: Transition::Released,
+            delay: Duration::ZERO,
+            reason: None,
+            receipt: None,
+            envelope: Detail::new(),
+            outcome: Detail::new(),
+        }
+    }
+
+    /// The settlement under the lease as it is now; `None` if the lease was lost.
+    pub fn settlement(&self) -> Option<Settlement> {
+        Some(Settlement {
+            lease: self.lease.current()?,
+            transition: self.transition,
+            delay: self.delay,
+            reason: self.reason.clone(),
+            receipt: self.receipt.clone(),
+            envelope: self.envelope.clone(),
+            outcome: self.outcome.clone(),
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct EndedRows {
+    inner: Mutex<Inner>,
+    arrived: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    rows: VecDeque<Ended>,
+    closed: bool,
+}
+
+impl EndedRows {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn push(&self, rows: Vec<Ended>) {
+        if rows.is_empty() {
+            return;
+        }
+        self.lock().rows.extend(rows);
+        self.arrived.notify_one();
+    }
+
+    /// Up to `most` outcomes: at once if that many wait, else after `linger` for more to gather. `None` once closed
+    /// and empty.
+    pub async fn take(&self, most: usize, linger: Duration) -> Option<Vec<Ended>> {
+        let mut lingered = false;
+        loop {
+            {
+                let mut inner = self.lock();
+                let waiting = inner.rows.len();
+                if waiting >= most || (waiting > 0 && (lingered || inner.closed)) {
+                    let rows = inner.rows.drain(..waiting.min(most)).collect();
+                    if !inner.rows.is_empty() {
+                        self.arrived.notify_one();
+                    }
+                    return Some(rows);
+                }
+                if inner.closed {
+                    self.arrived.notify_one();
+                    return None;
+                }
+                lingered = waiting > 0;
+            }
+            if lingered {
+                tokio::time::sleep(linger).await;
+            } else {
+                self.arrived.notified().await;
+            }
+        }
+    }
+
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.arrived.notify_one();
+    }
+}

@@ -1,0 +1,125 @@
+//! The engine: starts lanes, says how they are, drains them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use postrider_seams::{Dice, store};
+use tokio::task::JoinHandle;
+
+use crate::lane::Lane;
+use crate::runner::Runner;
+use crate::state::{LaneState, Phase, StoreTrouble};
+use crate::status::LaneStatus;
+
+/// Runs lanes.
+pub struct Engine {
+    dice: Arc<dyn Dice>,
+    handle: Handle,
+}
+
+/// Sees the lanes of an engine; cheap to clone.
+#[derive(Clone, Default)]
+pub struct Handle {
+    lanes: Arc<Mutex<Vec<Running>>>,
+}
+
+struct Running {
+    state: Arc<LaneState>,
+    ended: Option<JoinHandle<()>>,
+}
+
+/// A lane's place in the engine before its store could be opened: it shows in the status, with the reason.
+pub struct Berth {
+    handle: Handle,
+    state: Arc<LaneState>,
+    dice: Arc<dyn Dice>,
+}
+
+/// What a drain left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drained {
+    /// Rows still in flight at the limit: their leases run out, and another worker takes them.
+    pub left: u64,
+}
+
+impl Engine {
+    pub fn new(dice: Arc<dyn Dice>) -> Self {
+        Self { dice, handle: Handle::default() }
+    }
+
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Makes a place for a lane, so that it shows in the status while its store is being opened.
+    pub fn announce(&self, lane: &str, contract: &str, stage: &str) -> Berth {
+        let state = Arc::new(LaneState::new(lane, contract, stage));
+        self.handle.lock().push(Running { state: Arc::clone(&state), ended: None });
+        Berth { handle: self.handle(), state, dice: Arc::clone(&self.dice) }
+    }
+
+    /// Announces and starts a lane whose store is open.
+    pub fn start(&self, lane: Lane) {
+        let stage = lane.contract.stages[lane.stage].name.clone();
+        self.announce(&lane.name, &lane.contract.name, &stage).start(lane);
+    }
+
+    /// No new claims; what is under way is finished, up to `limit`; the rest is handed back unspent.
+    pub async fn drain(self, limit: Duration) -> Drained {
+        let mut ended = Vec::new();
+        for running in self.handle.lock().iter_mut() {
+            running.state.set_phase(Phase::Draining);
+            ended.extend(running.ended.take());
+        }
+        let aborts: Vec<_> = ended.iter().map(JoinHandle::abort_handle).collect();
+        let all = futures::future::join_all(ended);
+        if tokio::time::timeout(limit, all).await.is_err() {
+            for abort in aborts {
+                abort.abort();
+            }
+        }
+        let left = self.handle.lock().iter().map(|running| running.state.held() as u64).sum();
+        for running in self.handle.lock().iter() {
+            running.state.set_phase(Phase::Stopped);
+        }
+        Drained { left }
+    }
+}
+
+impl Handle {
+    fn lock(&self) -> MutexGuard<'_, Vec<Running>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn lanes(&self) -> Vec<LaneStatus> {
+        self.lock().iter().map(|running| running.state.status()).collect()
+    }
+
+    pub fn lane(&self, name: &str) -> Option<LaneStatus> {
+        self.lock().iter().find(|running| running.state.name == name).map(|running| running.state.status())
+    }
+}
+
+impl Berth {
+    /// The store can't be opened now, and why.
+    pub fn waiting_for(&self, error: &store::Error) {
+        let trouble = match error.class {
+            store::Class::Misconfigured => StoreTrouble::Misconfigured(error.to_string()),
+            store::Class::Transient | store::Class::Permanent => StoreTrouble::Away(error.to_string()),
+        };
+        self.state.set_store(Some(trouble));
+    }
+
+    /// The store is open: the lane runs. A lane that was told to drain in the meantime stays stopped.
+    pub fn start(self, lane: Lane) {
+        let mut lanes = self.handle.lock();
+        if self.state.phase() != Phase::Starting {
+            return;
+        }
+        self.state.set_store(None);
+        let ended = Runner::new(lane, Arc::clone(&self.state), self.dice).start();
+        if let Some(running) = lanes.iter_mut().find(|running| Arc::ptr_eq(&running.state, &self.state)) {
+            running.ended = Some(ended);
+        }
+    }
+}

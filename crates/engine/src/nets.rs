@@ -1,0 +1,124 @@
+//! The safety nets, each on a timer of its own: reclaim of expired leases, spent rows, the contract's sweeps, purge.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use postrider_seams::store::{self, SweepKind};
+use tokio::task::JoinSet;
+
+use crate::runner::Runner;
+
+/// Rows per statement: short transactions, so that nobody waits for us.
+const CHUNK: u32 = 500;
+
+/// How often spent rows are looked for, and finished ones purged.
+const SLOW: Duration = Duration::from_secs(60);
+
+/// Held while a net runs, and a little longer than a run should take.
+const LOCK_TTL: Duration = Duration::from_secs(30);
+
+pub(crate) async fn run(runner: Arc<Runner>) {
+    let mut nets = JoinSet::new();
+    let every = runner.lane.limits.sweep;
+    nets.spawn(repeat(Arc::clone(&runner), every, "reclaim", reclaim));
+    nets.spawn(repeat(Arc::clone(&runner), SLOW, "spent", |runner| sweep(runner, SweepKind::Spent)));
+    for (index, rule) in runner.lane.contract.sweeps.iter().enumerate() {
+        if !rule.only_queued {
+            let kind = SweepKind::Contract(index);
+            nets.spawn(repeat(Arc::clone(&runner), rule.every, "sweep", move |runner| sweep(runner, kind)));
+        }
+    }
+    if !runner.lane.contract.retention.is_empty() {
+        nets.spawn(repeat(Arc::clone(&runner), SLOW, "purge", purge));
+    }
+    while nets.join_next().await.is_some() {}
+}
+
+/// Runs one net for ever, the first time at once: a restart is when there is most to pick up.
+async fn repeat<F, R>(runner: Arc<Runner>, every: Duration, name: &'static str, net: F)
+where
+    F: Fn(Arc<Runner>) -> R,
+    R: Future<Output = Result<(), store::Error>>,
+{
+    let mut failures: u32 = 0;
+    loop {
+        let wait = match net(Arc::clone(&runner)).await {
+            Ok(()) => {
+                failures = 0;
+                every.mul_f64(1.0 + 0.1 * runner.dice.roll())
+            }
+            Err(error) => {
+                failures += 1;
+                tracing::warn!(lane = runner.state.name, net = name, %error, "a safety net failed; trying again");
+                // The claimer is the one that says how the store is; a net only waits.
+                Duration::from_secs(2) * failures.min(15)
+            }
+        };
+        tokio::time::sleep(wait).await;
+    }
+}
+
+/// Takes back rows whose worker is gone. Needs no lock: every statement is guarded by state and horizon, and recovery
+/// must not wait for the lock of a worker that died.
+async fn reclaim(runner: Arc<Runner>) -> Result<(), store::Error> {
+    loop {
+        let reclaimed = runner.store.reclaim(CHUNK).await?;
+        let rows = reclaimed.retried + reclaimed.dead;
+        if rows > 0 {
+            runner.state.counters.reclaimed.fetch_add(rows, Relaxed);
+            tracing::warn!(
+                lane = runner.state.name,
+                retried = reclaimed.retried,
+                dead = reclaimed.dead,
+                "took back rows whose lease ran out"
+            );
+        }
+        if rows < u64::from(CHUNK) {
+            return Ok(());
+        }
+    }
+}
+
+async fn sweep(runner: Arc<Runner>, kind: SweepKind) -> Result<(), store::Error> {
+    let name = match kind {
+        SweepKind::Spent => format!("spent:{}", runner.state.name),
+        SweepKind::Contract(index) => format!("sweep{index}:{}", runner.state.name),
+    };
+    let moved = under_lock(&runner, &name, || runner.store.sweep(kind, CHUNK)).await?;
+    if moved > 0 {
+        tracing::info!(lane = runner.state.name, rows = moved, sweep = name, "swept");
+    }
+    Ok(())
+}
+
+async fn purge(runner: Arc<Runner>) -> Result<(), store::Error> {
+    let name = format!("purge:{}", runner.state.name);
+    let purged = under_lock(&runner, &name, || runner.store.purge(CHUNK)).await?;
+    if purged > 0 {
+        tracing::info!(lane = runner.state.name, rows = purged, "purged");
+    }
+    Ok(())
+}
+
+/// Repeats a chunk until it comes back short, if no other worker is at it.
+async fn under_lock<F, R>(runner: &Runner, name: &str, chunk: F) -> Result<u64, store::Error>
+where
+    F: Fn() -> R,
+    R: Future<Output = Result<u64, store::Error>>,
+{
+    let mut moved = 0;
+    loop {
+        // Renewed before each chunk, so that a long purge keeps it.
+        if !runner.store.lock(name, LOCK_TTL).await? {
+            return Ok(moved);
+        }
+        let rows = chunk().await?;
+        moved += rows;
+        if rows < u64::from(CHUNK) {
+            runner.store.unlock(name).await?;
+            return Ok(moved);
+        }
+    }
+}

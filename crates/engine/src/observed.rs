@@ -1,0 +1,238 @@
+//! One decorator per seam: metrics live here, so that no backend instruments itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use metrics::{Counter, Histogram};
+use postrider_contract::Transition;
+use postrider_seams::store::{Capabilities, Class, Error, Held, Reclaimed, Settlement, SweepKind};
+use postrider_seams::{Claimed, Envelope, Fields, Lease, Outcome, Store, Transport, Want, transport};
+use tokio::time::Instant;
+
+/// Counts and times what a lane asks of its store.
+pub(crate) struct ObservedStore {
+    lane: String,
+    inner: Arc<dyn Store>,
+    claimed: Counter,
+    waited: Histogram,
+    claim_seconds: Histogram,
+    settle_seconds: Histogram,
+    settled: Vec<(Transition, Counter)>,
+}
+
+impl ObservedStore {
+    pub fn new(lane: &str, inner: Arc<dyn Store>) -> Self {
+        let seconds = |verb: &'static str| metrics::histogram!("postrider_store_seconds", "lane" => lane.to_owned(), "verb" => verb);
+        let settled = Transition::SETTLES
+            .into_iter()
+            .map(|transition| {
+                let name = transition.name();
+                let counter =
+                    metrics::counter!("postrider_rows_settled_total", "lane" => lane.to_owned(), "transition" => name);
+                (transition, counter)
+            })
+            .collect();
+        Self {
+            claimed: metrics::counter!("postrider_rows_claimed_total", "lane" => lane.to_owned()),
+            waited: metrics::histogram!("postrider_row_wait_seconds", "lane" => lane.to_owned()),
+            claim_seconds: seconds("claim"),
+            settle_seconds: seconds("settle"),
+            settled,
+            lane: lane.to_owned(),
+            inner,
+        }
+    }
+
+    fn failed<T>(&self, verb: &'static str, result: Result<T, Error>) -> Result<T, Error> {
+        if let Err(error) = &result {
+            let class = match error.class {
+                Class::Transient => "transient",
+                Class::Permanent => "permanent",
+                Class::Misconfigured => "misconfigured",
+            };
+            metrics::counter!(
+                "postrider_store_errors_total", "lane" => self.lane.clone(), "verb" => verb, "class" => class
+            )
+            .increment(1);
+        }
+        result
+    }
+
+    fn rows(&self, name: &'static str, to: &'static str, rows: u64) {
+        if rows > 0 {
+            metrics::counter!(name, "lane" => self.lane.clone(), "to" => to).increment(rows);
+        }
+    }
+}
+
+#[async_trait]
+impl Store for ObservedStore {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+        let started = Instant::now();
+        let result = self.inner.claim(want).await;
+        self.claim_seconds.record(started.elapsed());
+        if let Ok(rows) = &result {
+            self.claimed.increment(rows.len() as u64);
+            // The longest wait of the batch tells how late the lane is, at a cost that does not grow with the batch.
+            if let Some(longest) = rows.iter().map(|row| row.waited_micros).max() {
+                self.waited.record(Duration::from_micros(u64::try_from(longest).unwrap_or(0)));
+            }
+        }
+        self.failed("claim", result)
+    }
+
+    async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
+        self.failed("load", self.inner.load(leases).await)
+    }
+
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+        let started = Instant::now();
+        let result = self.inner.settle(moves).await;
+        self.settle_seconds.record(started.elapsed());
+        if let Ok(answers) = &result {
+            for (transition, counter) in &self.settled {
+                let held = moves
+                    .iter()
+                    .zip(answers)
+                    .filter(|(settlement, answer)| {
+                        settlement.transition == *transition && **answer == Held::Held
+                    })
+                    .count();
+                if held > 0 {
+                    counter.increment(held as u64);
+                }
+            }
+        }
+        self.failed("settle", result)
+    }
+
+    async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
+        self.failed("extend", self.inner.extend(leases).await)
+    }
+
+    async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
+        let result = self.inner.reclaim(limit).await;
+        if let Ok(reclaimed) = &result {
+            self.rows("postrider_rows_reclaimed_total", "retry", reclaimed.retried);
+            self.rows("postrider_rows_reclaimed_total", "dead", reclaimed.dead);
+        }
+        self.failed("reclaim", result)
+    }
+
+    async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
+        let result = self.inner.sweep(sweep, limit).await;
+        if let Ok(rows) = &result {
+            let to = if sweep == SweepKind::Spent { "dead" } else { "contract" };
+            self.rows("postrider_rows_swept_total", to, *rows);
+        }
+        self.failed("sweep", result)
+    }
+
+    async fn purge(&self, limit: u32) -> Result<u64, Error> {
+        let result = self.inner.purge(limit).await;
+        if let Ok(rows) = &result {
+            self.rows("postrider_rows_purged_total", "gone", *rows);
+        }
+        self.failed("purge", result)
+    }
+
+    async fn next_due(&self) -> Result<Option<Duration>, Error> {
+        self.failed("next_due", self.inner.next_due().await)
+    }
+
+    async fn wake(&self, deadline: Instant) {
+        self.inner.wake(deadline).await;
+    }
+
+    async fn lock(&self, name: &str, ttl: Duration) -> Result<bool, Error> {
+        self.failed("lock", self.inner.lock(name, ttl).await)
+    }
+
+    async fn unlock(&self, name: &str) -> Result<(), Error> {
+        self.failed("unlock", self.inner.unlock(name).await)
+    }
+
+    async fn paused(&self, lane: &str) -> Result<bool, Error> {
+        self.failed("paused", self.inner.paused(lane).await)
+    }
+
+    async fn set_paused(&self, lane: &str, paused: bool) -> Result<(), Error> {
+        self.failed("set_paused", self.inner.set_paused(lane, paused).await)
+    }
+}
+
+/// Counts and times what a lane asks of its transport.
+pub(crate) struct ObservedTransport {
+    inner: Arc<dyn Transport>,
+    seconds: Histogram,
+    outcomes: [(&'static str, Counter); 7],
+}
+
+impl ObservedTransport {
+    pub fn new(lane: &str, inner: Arc<dyn Transport>) -> Self {
+        let counter = |outcome: &'static str| {
+            let counter = metrics::counter!("postrider_deliveries_total", "lane" => lane.to_owned(), "outcome" => outcome);
+            (outcome, counter)
+        };
+        Self {
+            inner,
+            seconds: metrics::histogram!("postrider_deliver_seconds", "lane" => lane.to_owned()),
+            outcomes: [
+                counter("delivered"),
+                counter("retryable"),
+                counter("rejected"),
+                counter("skipped"),
+                counter("deferred"),
+                counter("refused"),
+                counter("uncertain"),
+            ],
+        }
+    }
+}
+
+#[async_trait]
+impl Transport for ObservedTransport {
+    fn batch(&self) -> usize {
+        self.inner.batch()
+    }
+
+    fn concurrency(&self) -> usize {
+        self.inner.concurrency()
+    }
+
+    async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
+        let started = Instant::now();
+        let outcomes = self.inner.deliver(batch, deadline).await;
+        self.seconds.record(started.elapsed());
+        let mut counts = [0u64; 7];
+        for outcome in &outcomes {
+            counts[index(outcome)] += 1;
+        }
+        for ((_, counter), count) in self.outcomes.iter().zip(counts).filter(|(_, count)| *count > 0) {
+            counter.increment(count);
+        }
+        outcomes
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        self.inner.probe().await
+    }
+}
+
+/// Where an outcome's counter stands in `ObservedTransport::outcomes`.
+fn index(outcome: &Outcome) -> usize {
+    match outcome {
+        Outcome::Delivered(_) => 0,
+        Outcome::Retryable(_) => 1,
+        Outcome::Rejected(_) => 2,
+        Outcome::Skipped(_) => 3,
+        Outcome::Deferred(_) => 4,
+        Outcome::Refused(_) => 5,
+        Outcome::Uncertain(_) => 6,
+    }
+}

@@ -1,0 +1,89 @@
+//! Protects the backlog from a target that is away or refuses us (rules G1, G3): the lane stops claiming, hands back
+//! what it has not tried, probes with backoff, and goes on by itself.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use postrider_seams::{Outcome, transport};
+
+use crate::runner::Runner;
+use crate::state::{Phase, TargetTrouble};
+
+/// So many connection-level failures in a row mean that the target is away.
+const UNREACHABLE_AFTER: u32 = 5;
+
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Looks at what came of a delivery for signs of trouble.
+pub(crate) fn note(runner: &Runner, outcomes: &[Outcome]) {
+    let in_a_row = &runner.unreachable_in_a_row;
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Refused(failure) => {
+                trouble(runner, TargetTrouble::Refused(failure.reason.clone()));
+            }
+            Outcome::Retryable(failure) if failure.unreachable => {
+                if in_a_row.fetch_add(1, Relaxed) + 1 >= UNREACHABLE_AFTER {
+                    trouble(runner, TargetTrouble::Unreachable(failure.reason.clone()));
+                }
+            }
+            // Never tried: says nothing about the target.
+            Outcome::Deferred(_) => {}
+            _ => in_a_row.store(0, Relaxed),
+        }
+    }
+}
+
+fn trouble(runner: &Runner, trouble: TargetTrouble) {
+    if runner.state.has_target_trouble() {
+        return;
+    }
+    match &trouble {
+        TargetTrouble::Unreachable(reason) => {
+            tracing::warn!(
+                lane = runner.state.name,
+                reason,
+                "the target can't be reached; the lane waits and probes"
+            );
+        }
+        TargetTrouble::Refused(reason) => {
+            tracing::error!(
+                lane = runner.state.name,
+                reason,
+                "the target refuses us; the lane waits and probes"
+            );
+        }
+    }
+    runner.state.set_target(Some(trouble));
+    runner.release_waiting();
+}
+
+/// Probes while there is trouble, until the target takes us again.
+pub(crate) async fn run(runner: Arc<Runner>) {
+    let mut changed = runner.state.subscribe();
+    loop {
+        let mut wait = FIRST_WAIT;
+        while runner.state.has_target_trouble() && runner.state.phase() == Phase::Running {
+            tokio::time::sleep(wait.mul_f64(1.0 + 0.2 * runner.dice.roll())).await;
+            wait = (wait * 2).min(LONGEST_WAIT);
+            match runner.transport.probe().await {
+                Ok(()) => {
+                    runner.unreachable_in_a_row.store(0, Relaxed);
+                    runner.state.set_target(None);
+                    tracing::info!(lane = runner.state.name, "the target is back; the lane goes on");
+                }
+                Err(transport::Error::Unreachable(reason)) => {
+                    runner.state.set_target(Some(TargetTrouble::Unreachable(reason)));
+                }
+                Err(transport::Error::Refused(reason)) => {
+                    runner.state.set_target(Some(TargetTrouble::Refused(reason)));
+                }
+            }
+        }
+        if changed.changed().await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! One running lane: what its parts share, and how they start and stop together.
+//!
+//! ```text
+//!  claimer ──▶ waiting ──▶ deliverers ──▶ ended ──▶ settlers ──▶ the store
+//!     ▲                                                │
+//!     └────────────── room (rows settled) ◀────────────┘      keeper, nets, prober, watchdog: beside
+//! ```
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use postrider_contract::Stage;
+use postrider_seams::{Dice, Store, Transport, store};
+use tokio::sync::{Notify, RwLock, Semaphore};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
+
+use crate::batch::Batch;
+use crate::ended::{Ended, EndedRows};
+use crate::lane::Lane;
+use crate::observed::{ObservedStore, ObservedTransport};
+use crate::state::{LaneState, Phase, StoreTrouble};
+use crate::waiting::Waiting;
+use crate::{claimer, deliverer, keeper, nets, prober, settler, watchdog};
+
+/// What the parts of one lane share.
+pub(crate) struct Runner {
+    pub lane: Lane,
+    pub store: Arc<dyn Store>,
+    pub transport: Arc<dyn Transport>,
+    pub dice: Arc<dyn Dice>,
+    pub state: Arc<LaneState>,
+    pub waiting: Waiting,
+    pub ended: EndedRows,
+    /// Batches with leases to keep; a batch lives as long as one of its rows.
+    batches: Mutex<Vec<Weak<Batch>>>,
+    /// Settles read, an extension writes: the two never overlap, so no settle goes out with a fence that is changing.
+    pub gate: RwLock<()>,
+    /// Rows were settled: there is room to claim.
+    pub room: Notify,
+    /// A full batch was claimed: more claimers are worth their while.
+    pub deep: Notify,
+    /// Connection-level failures in a row.
+    pub unreachable_in_a_row: AtomicU32,
+    /// KiB of large rows that may be in memory at once.
+    pub bytes: Semaphore,
+    /// Milliseconds since `started` when something last moved.
+    moved: AtomicU64,
+    started: Instant,
+}
+
+impl Runner {
+    pub fn new(lane: Lane, state: Arc<LaneState>, dice: Arc<dyn Dice>) -> Arc<Self> {
+        let store: Arc<dyn Store> = Arc::new(ObservedStore::new(&lane.name, Arc::clone(&lane.store)));
+        let transport: Arc<dyn Transport> =
+            Arc::new(ObservedTransport::new(&lane.name, Arc::clone(&lane.transport)));
+        let kib = usize::try_from(lane.limits.bytes / 1024).unwrap_or(Semaphore::MAX_PERMITS);
+        Arc::new(Self {
+            bytes: Semaphore::new(kib.clamp(1, Semaphore::MAX_PERMITS)),
+            lane,
+            store,
+            transport,
+            dice,
+            state,
+            waiting: Waiting::default(),
+            ended: EndedRows::default(),
+            batches: Mutex::default(),
+            gate: RwLock::new(()),
+            room: Notify::new(),
+            deep: Notify::new(),
+            unreachable_in_a_row: AtomicU32::new(0),
+            moved: AtomicU64::new(0),
+            started: Instant::now(),
+        })
+    }
+
+    pub fn stage(&self) -> &Stage {
+        &self.lane.contract.stages[self.lane.stage]
+    }
+
+    pub fn keep(&self, batch: &Arc<Batch>) {
+        self.batches.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(batch));
+    }
+
+    /// The batches with leases still held; forgets the others.
+    pub fn kept(&self) -> Vec<Arc<Batch>> {
+        let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        let live: Vec<_> =
+            batches.iter().filter_map(Weak::upgrade).filter(|batch| !batch.is_done()).collect();
+        *batches = live.iter().map(Arc::downgrade).collect();
+        live
+    }
+
+    /// Something moved: the watchdog is content.
+    pub fn note_progress(&self) {
+        let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.moved.store(millis, Relaxed);
+    }
+
+    pub fn since_progress(&self) -> Duration {
+        self.started.elapsed().saturating_sub(Duration::from_millis(self.moved.load(Relaxed)))
+    }
+
+    /// The store answered.
+    pub fn store_is_back(&self) {
+        self.state.set_store(None);
+    }
+
+    /// The store failed: says so, and returns how long to leave it alone. `failures` counts from 1.
+    pub fn store_failed(&self, error: &store::Error, failures: u32) -> Duration {
+        let trouble = match error.class {
+            store::Class::Misconfigured => StoreTrouble::Misconfigured(error.to_string()),
+            store::Class::Transient | store::Class::Permanent => StoreTrouble::Away(error.to_string()),
+        };
+        self.state.set_store(Some(trouble));
+        let waits = [100, 250, 500, 1000, 2000, 5000];
+        let planned = waits[(failures.max(1) as usize - 1).min(waits.len() - 1)];
+        Duration::from_millis(planned).mul_f64(1.0 + 0.2 * self.dice.roll())
+    }
+
+    /// Hands back rows that were never tried.
+    pub fn release_waiting(&self) {
+        let rows = self.waiting.take_all();
+        self.ended.push(rows.into_iter().map(|row| Ended::released(row.lease)).collect());
+    }
+
+    /// Starts every part; the handle ends when the lane has drained.
+    pub fn start(self: &Arc<Self>) -> JoinHandle<()> {
+        let runner = Arc::clone(self);
+        self.state.set_phase(Phase::Running);
+        tokio::spawn(async move { runner.run().await })
+    }
+
+    async fn run(self: Arc<Self>) {
+        let facts = self.store.capabilities();
+        let mut beside = JoinSet::new();
+        beside.spawn(keeper::run(Arc::clone(&self)));
+        beside.spawn(nets::run(Arc::clone(&self)));
+        beside.spawn(prober::run(Arc::clone(&self)));
+        beside.spawn(watchdog::run(Arc::clone(&self)));
+        let mut settlers = JoinSet::new();
+        for _ in 0..facts.settlers.max(1) {
+            settlers.spawn(settler::run(Arc::clone(&self), facts.settle_batch));
+        }
+        let mut deliverers = JoinSet::new();
+        for _ in 0..self.workers() {
+            deliverers.spawn(deliverer::run(Arc::clone(&self)));
+        }
+        let mut claimers = JoinSet::new();
+        claimers.spawn(claimer::lead(Arc::clone(&self)));
+        for _ in 1..facts.claimers.max(1) {
+            claimers.spawn(claimer::assist(Arc::clone(&self)));
+        }
+        // Claimers end when the lane drains; then each part ends when the one before it has nothing more to give.
+        join(claimers).await;
+        self.release_waiting();
+        self.waiting.close();
+        join(deliverers).await;
+        self.ended.close();
+        join(settlers).await;
+        beside.shutdown().await;
+        self.state.set_phase(Phase::Stopped);
+    }
+
+    /// Deliveries at once: as many as the lane allows and the transport can use.
+    pub fn workers(&self) -> usize {
+        self.lane.limits.concurrency.min(self.transport.concurrency()).max(1)
+    }
+}
+
+/// Waits for all; a panic in a part is a bug of ours, and it must not pass in silence.
+async fn join(mut parts: JoinSet<()>) {
+    while let Some(ended) = parts.join_next().await {
+        if let Err(error) = ended {
+            tracing::error!(%error, "a part of the lane ended in a panic; its rows wait for their lease");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Settles outcomes in batches. While the store is away they are kept and tried again: a row that was delivered is
+//! never forgotten as long as the process lives.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use postrider_contract::Transition;
+use postrider_seams::store::{Class, Held, Settlement};
+
+use crate::ended::Ended;
+use crate::runner::Runner;
+
+/// Long enough to gather a burst, too short for anyone to notice.
+const LINGER: Duration = Duration::from_millis(3);
+
+pub(crate) async fn run(runner: Arc<Runner>, batch: usize) {
+    while let Some(ended) = runner.ended.take(batch.max(1), LINGER).await {
+        settle(&runner, ended).await;
+    }
+}
+
+/// Settles all of them, in one call where that works. A batch that the store can't take is halved until the one row
+/// that it can't take is alone.
+async fn settle(runner: &Runner, ended: Vec<Ended>) {
+    let mut work = vec![ended];
+    let mut failures = 0;
+    while let Some(mut batch) = work.pop() {
+        match try_settle(runner, &batch).await {
+            Ok(()) => {
+                failures = 0;
+                runner.store_is_back();
+                done(runner, &batch);
+            }
+            Err(error) if error.class == Class::Permanent && batch.len() > 1 => {
+                let rest = batch.split_off(batch.len() / 2);
+                work.push(rest);
+                work.push(batch);
+            }
+            Err(error) if error.class == Class::Permanent => {
+                tracing::error!(lane = runner.state.name, %error, "a row could not be settled; its lease will run out");
+                done(runner, &batch);
+            }
+            Err(error) => {
+                failures += 1;
+                let wait = runner.store_failed(&error, failures);
+                tracing::warn!(lane = runner.state.name, %error, rows = batch.len(), "settle failed; the outcomes are kept");
+                work.push(batch);
+                tokio::time::sleep(wait).await;
+            }
+        }
+    }
+}
+
+async fn try_settle(runner: &Runner, batch: &[Ended]) -> Result<(), postrider_seams::store::Error> {
+    // Under the gate no extension runs, so the fences read here are the ones that the rows have.
+    let _gate = runner.gate.read().await;
+    let mut moves: Vec<Settlement> = Vec::with_capacity(batch.len());
+    let mut lost = 0;
+    for ended in batch {
+        match ended.settlement() {
+            Some(settlement) => moves.push(settlement),
+            None => lost += 1,
+        }
+    }
+    let answers = if moves.is_empty() { Vec::new() } else { runner.store.settle(&moves).await? };
+    count(runner, &moves, &answers, lost);
+    Ok(())
+}
+
+fn count(runner: &Runner, moves: &[Settlement], answers: &[Held], lost_before: u64) {
+    let counters = &runner.state.counters;
+    let (mut delivered, mut retried, mut failed, mut lost) = (0, 0, 0, lost_before);
+    for (settlement, answer) in moves.iter().zip(answers) {
+        match (answer, settlement.transition) {
+            (Held::Lost, _) => lost += 1,
+            (Held::Held, Transition::Delivered) => delivered += 1,
+            (Held::Held, Transition::Retry) => retried += 1,
+            (Held::Held, transition) if transition.is_failure() => failed += 1,
+            (Held::Held, _) => {}
+        }
+    }
+    counters.delivered.fetch_add(delivered, Relaxed);
+    counters.retried.fetch_add(retried, Relaxed);
+    counters.failed.fetch_add(failed, Relaxed);
+    counters.lost.fetch_add(lost, Relaxed);
+    if lost > 0 {
+        metrics::counter!("postrider_leases_lost_total", "lane" => runner.state.name.clone()).increment(lost);
+        tracing::warn!(
+            lane = runner.state.name,
+            rows = lost,
+            "leases were lost before their rows were settled"
+        );
+    }
+}
+
+/// The rows are nobody's of ours any more: their room is free.
+fn done(runner: &Runner, batch: &[Ended]) {
+    for ended in batch {
+        ended.lease.close();
+    }
+    runner.state.counters.held.fetch_sub(batch.len() as u64, Relaxed);
+    runner.note_progress();
+    runner.room.notify_one();
+}
