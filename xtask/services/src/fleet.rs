@@ -1,0 +1,62 @@
+//! All servers at once, and the variables through which tests and benches find them.
+
+use std::thread;
+
+use crate::error::Result;
+use crate::install::{self, Need};
+use crate::mariadb::MariaDb;
+use crate::postgres::Postgres;
+use crate::server::Durability;
+use crate::smtp::{SmtpOptions, SmtpServer, SmtpSink};
+
+/// One of each. Dropped, all are gone.
+#[derive(Debug)]
+pub struct Fleet {
+    pub postgres: Postgres,
+    pub mariadb: MariaDb,
+    pub sink: SmtpSink,
+    pub smtp: SmtpServer,
+}
+
+impl Fleet {
+    /// Installs what is missing in one go, then starts all side by side.
+    pub fn start(durability: Durability) -> Result<Self> {
+        install::ensure(&[Need::Postgres, Need::MariaDb, Need::SmtpSink, Need::Aiosmtpd])?;
+        thread::scope(|scope| {
+            let postgres = scope.spawn(|| Postgres::start(durability));
+            let mariadb = scope.spawn(|| MariaDb::start(durability));
+            let sink = scope.spawn(SmtpSink::start);
+            let smtp = scope.spawn(|| SmtpServer::start(&SmtpOptions::default()));
+            // All are joined before the first error is told, so that none is left half started.
+            let (postgres, mariadb, sink, smtp) = (join(postgres), join(mariadb), join(sink), join(smtp));
+            Ok(Self { postgres: postgres?, mariadb: mariadb?, sink: sink?, smtp: smtp? })
+        })
+    }
+
+    /// Names and values for the environment of tests and benches.
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("POSTRIDER_TEST_POSTGRES", self.postgres.url()),
+            ("POSTRIDER_TEST_MYSQL", self.mariadb.url()),
+            ("POSTRIDER_TEST_SMTP_SINK", self.sink.address().to_string()),
+            ("POSTRIDER_TEST_SMTP", self.smtp.address().to_string()),
+            ("POSTRIDER_TEST_SMTP_JOURNAL", self.smtp.journal().display().to_string()),
+        ]
+    }
+
+    /// The name of a server that ended by itself, if one did.
+    pub fn first_lost(&mut self) -> Option<&'static str> {
+        [
+            ("PostgreSQL", self.postgres.is_running()),
+            ("MariaDB", self.mariadb.is_running()),
+            ("smtp-sink", self.sink.is_running()),
+            ("the SMTP server", self.smtp.is_running()),
+        ]
+        .into_iter()
+        .find_map(|(name, running)| (!running).then_some(name))
+    }
+}
+
+fn join<T>(starter: thread::ScopedJoinHandle<'_, T>) -> T {
+    starter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}

@@ -1,0 +1,132 @@
+//! A server's private folder, and the guardian that outlives us to clean up.
+//!
+//! Invariant: while the folder exists, so does its guardian; the guardian ends only after it was told that the folder
+//! is gone, or after it killed the server and removed the folder itself.
+
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::error::{Error, Result};
+use crate::user::{User, we_are_root};
+
+/// Reads `run PID`, `idle` and `gone`; at the end of its input (we died) it ends the group and removes the folder.
+/// The first signal asks for an abrupt but orderly end, which lets PostgreSQL take its own children with it.
+const GUARDIAN: &str = r#"
+group=
+while read -r word pid; do
+    case $word in
+        run) group=$pid ;;
+        idle) group= ;;
+        gone) exit 0 ;;
+    esac
+done
+if [ -n "$group" ]; then
+    kill -s "$1" -- "-$group"
+    tries=0
+    while kill -s 0 -- "-$group" && [ "$tries" -lt 60 ]; do
+        sleep 0.05
+        tries=$((tries + 1))
+    done
+    kill -s KILL -- "-$group"
+fi
+rm -rf -- "$2"
+"#;
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    guardian: Child,
+    orders: ChildStdin,
+}
+
+impl Folder {
+    pub(crate) fn create(server: &str, owner: Option<User>, last_signal: &str) -> Result<Self> {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("postrider-{server}-{}-{number}", std::process::id());
+        let path = place()?.join(name);
+        // A leftover of a process with our number would be nobody's: guardians remove what the living made.
+        if path.exists() {
+            std::fs::remove_dir_all(&path).map_err(Error::file(&path))?;
+        }
+        std::fs::create_dir(&path).map_err(Error::file(&path))?;
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).map_err(Error::file(&path))?;
+        let mut guardian = Command::new("sh")
+            .args(["-c", GUARDIAN, "guardian", last_signal])
+            .arg(&path)
+            .current_dir("/")
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(Error::command("sh"))?;
+        let orders = guardian.stdin.take().expect("its input was asked for as a pipe");
+        let folder = Self { path, guardian, orders };
+        folder.own(&folder.path, owner)?;
+        Ok(folder)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes a folder inside that the server's user owns.
+    pub(crate) fn inner(&self, name: &str, owner: Option<User>) -> Result<PathBuf> {
+        let path = self.path.join(name);
+        std::fs::create_dir(&path).map_err(Error::file(&path))?;
+        self.own(&path, owner)?;
+        Ok(path)
+    }
+
+    #[expect(clippy::unused_self, reason = "only paths inside a folder are given away")]
+    fn own(&self, path: &Path, owner: Option<User>) -> Result<()> {
+        let Some(user) = owner else { return Ok(()) };
+        chown(path, Some(user.uid), Some(user.gid)).map_err(Error::file(path))
+    }
+
+    /// From now on the guardian ends this group if we die.
+    pub(crate) fn guard(&mut self, group: u32) -> Result<()> {
+        writeln!(self.orders, "run {group}").map_err(Error::command("the guardian"))
+    }
+
+    /// The server is down; its number may soon be another's.
+    pub(crate) fn unguard(&mut self) {
+        // A guardian that is gone guards nothing, which is what was asked for.
+        let _ = writeln!(self.orders, "idle");
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if let Err(problem) = std::fs::remove_dir_all(&self.path) {
+            eprintln!("{} could not be removed: {problem}", self.path.display());
+        }
+        let _ = writeln!(self.orders, "gone");
+        let _ = self.guardian.wait();
+    }
+}
+
+/// Where folders go: short, for the sake of socket paths, and open to the users that servers run as.
+fn place() -> Result<PathBuf> {
+    if let Some(chosen) = std::env::var_os("POSTRIDER_SERVICES_DIR") {
+        return Ok(chosen.into());
+    }
+    let usual = std::env::temp_dir();
+    if !we_are_root() || open_to_all(&usual)? { Ok(usual) } else { Ok("/var/tmp".into()) }
+}
+
+fn open_to_all(path: &Path) -> Result<bool> {
+    for folder in path.ancestors() {
+        let about = std::fs::metadata(folder).map_err(Error::file(folder))?;
+        if about.permissions().mode() & 0o001 == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,214 @@
+//! What must be there, and getting it from Debian where it is not.
+//!
+//! Invariant: nothing is installed where everything is present, no package is removed, and no system service is
+//! started: a `policy-rc.d` forbids that for as long as the installation takes.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::{Error, Result, last_lines};
+use crate::user::we_are_root;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    Postgres,
+    MariaDb,
+    SmtpSink,
+    Aiosmtpd,
+    OpenSsl,
+}
+
+impl Need {
+    fn package(self) -> &'static str {
+        match self {
+            Self::Postgres => "postgresql-15",
+            Self::MariaDb => "mariadb-server",
+            Self::SmtpSink => "postfix",
+            Self::Aiosmtpd => "python3-aiosmtpd",
+            Self::OpenSsl => "openssl",
+        }
+    }
+
+    fn is_present(self) -> bool {
+        match self {
+            Self::Postgres => postgres_binaries().is_some(),
+            Self::MariaDb => mariadb_binary().is_file() && find("mariadb-install-db").is_some(),
+            Self::SmtpSink => smtp_sink().is_file(),
+            Self::Aiosmtpd => has_aiosmtpd(),
+            Self::OpenSsl => find("openssl").is_some(),
+        }
+    }
+}
+
+/// The folder with `initdb`, `postgres` and `psql`: Debian keeps one for each version, the highest wins.
+pub(crate) fn postgres_binaries() -> Option<PathBuf> {
+    let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .filter(|(_, bin): &(u32, PathBuf)| bin.join("initdb").is_file() && bin.join("psql").is_file())
+        .collect();
+    versions.sort();
+    versions.pop().map(|(_, bin)| bin).or_else(|| Some(find("initdb")?.parent()?.to_owned()))
+}
+
+pub(crate) fn mariadb_binary() -> PathBuf {
+    find("mariadbd").unwrap_or_else(|| "/usr/sbin/mariadbd".into())
+}
+
+pub(crate) fn smtp_sink() -> PathBuf {
+    find("smtp-sink").unwrap_or_else(|| "/usr/sbin/smtp-sink".into())
+}
+
+/// Debian's own interpreter, the one that sees Debian's packages.
+pub(crate) fn python() -> PathBuf {
+    "/usr/bin/python3".into()
+}
+
+fn has_aiosmtpd() -> bool {
+    let mut command = Command::new(python());
+    command.args(["-c", "import aiosmtpd"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Looks a command up; the `sbin` folders count even where the path leaves them out.
+fn find(command: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin".into(), "/usr/bin".into()])
+        .map(|folder| folder.join(command))
+        .find(|file| file.is_file())
+}
+
+/// Installs what is missing, once for all callers: another process that installs is waited for.
+pub(crate) fn ensure(needs: &[Need]) -> Result<()> {
+    if missing(needs).is_empty() {
+        return Ok(());
+    }
+    let lock = std::env::temp_dir().join("postrider-install.lock");
+    let file = File::create(&lock).map_err(Error::file(&lock))?;
+    file.lock().map_err(Error::file(&lock))?;
+    let packages = missing(needs);
+    if packages.is_empty() {
+        return Ok(());
+    }
+    if !we_are_root() {
+        return Err(failed(&packages, "only root can install packages".into()));
+    }
+    eprintln!("installing {} …", packages.join(" "));
+    install(&packages)?;
+    match missing(needs) {
+        none if none.is_empty() => Ok(()),
+        still => Err(failed(&still, "apt-get said it went well, but the programs are not there".into())),
+    }
+}
+
+fn missing(needs: &[Need]) -> Vec<&'static str> {
+    needs.iter().filter(|need| !need.is_present()).map(|need| need.package()).collect()
+}
+
+fn failed(packages: &[&str], output: String) -> Error {
+    Error::Install { packages: packages.join(" "), output }
+}
+
+fn install(packages: &[&'static str]) -> Result<()> {
+    let _no_service_starts = ServicePolicy::forbid_starts(Path::new("/usr/sbin/policy-rc.d"))?;
+    if packages.contains(&"postfix") {
+        keep_postfix_unconfigured();
+    }
+    let arguments = || {
+        [
+            "install",
+            "--yes",
+            "--no-install-recommends",
+            "--no-remove",
+            "-o",
+            "Dpkg::Options::=--force-confold",
+        ]
+        .into_iter()
+        .chain(packages.iter().copied())
+    };
+    // The lists may be absent or old: fetched only when needed, as that is half of the time.
+    if apt(arguments()).is_ok() {
+        return Ok(());
+    }
+    // A broken list of somebody else's is not our trouble; the second try tells.
+    let _ = apt(["update"]);
+    apt(arguments()).map_err(|output| failed(packages, output))
+}
+
+fn apt<'a>(arguments: impl IntoIterator<Item = &'a str>) -> std::result::Result<(), String> {
+    let output = Command::new("apt-get")
+        .args(["-q", "-o", "DPkg::Lock::Timeout=600", "-o", "Dpkg::Use-Pty=0", "-o", "Acquire::Retries=3"])
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .env("NEEDRESTART_MODE", "l")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|problem| format!("could not run apt-get: {problem}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(last_lines(&String::from_utf8_lossy(&[output.stdout, output.stderr].concat())))
+}
+
+/// We want its `smtp-sink`; the machine's own mail is none of our business.
+fn keep_postfix_unconfigured() {
+    let answers = Command::new("debconf-set-selections").stdin(Stdio::piped()).spawn();
+    // Without debconf's answer the package takes its default, which does no harm either.
+    if let Ok(mut child) = answers {
+        if let Some(mut input) = child.stdin.take() {
+            let _ = input.write_all(b"postfix postfix/main_mailer_type select No configuration\n");
+        }
+        let _ = child.wait();
+    }
+}
+
+const POLICY: &[u8] = b"#!/bin/sh\n# In place while packages for tests are installed.\nexit 101\n";
+
+/// While it lives, packages can't start services; then what was there is back.
+#[derive(Debug)]
+pub(crate) struct ServicePolicy {
+    path: PathBuf,
+}
+
+impl ServicePolicy {
+    pub(crate) fn forbid_starts(path: &Path) -> Result<Self> {
+        let policy = Self { path: path.to_owned() };
+        let (aside, fresh) = (policy.beside("before"), policy.beside("fresh"));
+        // An earlier run that was killed left it aside: that one is the machine's own, not the one in its place.
+        let own = std::fs::read(path).is_ok_and(|there| there != POLICY);
+        if own && !aside.exists() {
+            std::fs::copy(path, &aside).map_err(Error::file(&aside))?;
+        }
+        std::fs::write(&fresh, POLICY).map_err(Error::file(&fresh))?;
+        std::fs::set_permissions(&fresh, PermissionsExt::from_mode(0o755)).map_err(Error::file(&fresh))?;
+        std::fs::rename(&fresh, path).map_err(Error::file(path))?;
+        Ok(policy)
+    }
+
+    fn beside(&self, suffix: &str) -> PathBuf {
+        self.path.with_extension(format!("d.postrider-{suffix}"))
+    }
+}
+
+impl Drop for ServicePolicy {
+    fn drop(&mut self) {
+        let aside = self.beside("before");
+        let outcome = if aside.exists() {
+            std::fs::rename(&aside, &self.path)
+        } else {
+            std::fs::remove_file(&self.path)
+        };
+        if let Err(problem) = outcome {
+            eprintln!("{} could not be put back: {problem}", self.path.display());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

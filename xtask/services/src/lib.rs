@@ -1,0 +1,31 @@
+//! Real servers for tests, benches and people: PostgreSQL, MariaDB, an SMTP sink and a scriptable SMTP server.
+//!
+//! Owns: installing what is missing (Debian packages), a private folder and port for each server, waiting until it
+//! answers, and its end. Must not: touch system services, or know anything about Postrider itself.
+//!
+//! Invariant: no server outlives the process that started it, however that process ends. Each server has a
+//! guardian, a shell that waits on a pipe held by us; when the pipe closes, it kills the server and removes
+//! its folder. That holds for Ctrl-C, a panic, `exit` and SIGKILL alike, and needs no signal code of ours.
+//!
+//! Everything here blocks; call it from a plain thread, or from `spawn_blocking`.
+//!
+//! The databases run in a time zone far from UTC on purpose: a session that forgets to set its own is found at once.
+
+mod error;
+mod fleet;
+mod folder;
+mod install;
+mod mariadb;
+mod port;
+mod postgres;
+mod server;
+mod signal;
+mod smtp;
+mod user;
+
+pub use error::{Error, Result};
+pub use fleet::Fleet;
+pub use mariadb::MariaDb;
+pub use postgres::Postgres;
+pub use server::Durability;
+pub use smtp::{SmtpOptions, SmtpServer, SmtpSink, Tls};

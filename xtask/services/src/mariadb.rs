@@ -1,0 +1,111 @@
+//! A private MariaDB.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::error::Result;
+use crate::folder::Folder;
+use crate::install::{self, Need};
+use crate::server::{self, Durability, Launch, Server};
+use crate::user::User;
+
+/// A server of its own, with the user `root` and no password. Dropped, it is gone with its data.
+#[derive(Debug)]
+pub struct MariaDb {
+    server: Server,
+    port: u16,
+}
+
+impl MariaDb {
+    /// Installs MariaDB if it is missing, makes a data folder and starts it.
+    pub fn start(durability: Durability) -> Result<Self> {
+        install::ensure(&[Need::MariaDb])?;
+        server::on_some_port(|port| Self::start_on(port, durability))
+    }
+
+    fn start_on(port: u16, durability: Durability) -> Result<Self> {
+        let user = User::for_server("mysql");
+        let folder = Folder::create("maria", user, "KILL")?;
+        let data = folder.inner("data", user)?;
+        let mut prepare = Command::new("mariadb-install-db");
+        prepare
+            .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])
+            .arg("--innodb-log-file-size=32M")
+            .arg(format!("--datadir={}", data.display()))
+            .current_dir(folder.path());
+        server::run(&mut prepare, user)?;
+        let launch = Launch {
+            name: "MariaDB",
+            program: install::mariadb_binary(),
+            arguments: arguments(port, folder.path(), durability),
+            user,
+        };
+        let mut mariadb = Self { server: Server::new(launch, folder), port };
+        mariadb.start_again()?;
+        Ok(mariadb)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// No database selected; tests make their own from here.
+    pub fn url(&self) -> String {
+        self.url_of("")
+    }
+
+    pub fn url_of(&self, database: &str) -> String {
+        format!("mysql://root@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// An orderly end.
+    pub fn stop(&mut self) {
+        self.server.stop("TERM");
+    }
+
+    /// SIGKILL.
+    pub fn kill(&mut self) {
+        self.server.kill();
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.server.is_running()
+    }
+
+    /// Starts a stopped or killed server on the same data and port; recovery is waited for.
+    pub fn start_again(&mut self) -> Result<()> {
+        let (data, port) = (self.server.folder().join("data"), self.port);
+        self.server.start(|| answers(port, &data))
+    }
+}
+
+fn arguments(port: u16, folder: &Path, durability: Durability) -> Vec<String> {
+    let at = |name: &str| folder.join(name).display().to_string();
+    let mut arguments = vec![
+        // First, or it is not obeyed.
+        "--no-defaults".to_owned(),
+        format!("--datadir={}", at("data")),
+        format!("--socket={}", at("socket")),
+        format!("--pid-file={}", at("pid")),
+        format!("--port={port}"),
+        "--bind-address=127.0.0.1".to_owned(),
+        "--max-connections=300".to_owned(),
+        "--default-time-zone=+05:45".to_owned(),
+        // What Debian's settings file would have set.
+        "--character-set-server=utf8mb4".to_owned(),
+        "--collation-server=utf8mb4_general_ci".to_owned(),
+    ];
+    if durability == Durability::ProcessCrash {
+        // The log is written at every commit, and flushed once a second.
+        arguments.push("--innodb-flush-log-at-trx-commit=2".to_owned());
+    }
+    arguments
+}
+
+fn answers(port: u16, data: &Path) -> bool {
+    let mut command = Command::new("mariadb");
+    command
+        .args(["--no-defaults", "-h127.0.0.1", "-uroot", "-BNe", "select @@datadir"])
+        .arg(format!("-P{port}"));
+    server::ask(&mut command).is_some_and(|answer| Path::new(&answer) == data)
+}

@@ -1,0 +1,137 @@
+//! A private PostgreSQL.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::folder::Folder;
+use crate::install::{self, Need};
+use crate::server::{self, Durability, Launch, Server};
+use crate::signal;
+use crate::user::User;
+
+/// A cluster of its own, with the superuser `postgres` and no password. Dropped, it is gone with its data.
+#[derive(Debug)]
+pub struct Postgres {
+    server: Server,
+    binaries: PathBuf,
+    port: u16,
+}
+
+impl Postgres {
+    /// Installs PostgreSQL if it is missing, makes a cluster and starts it.
+    pub fn start(durability: Durability) -> Result<Self> {
+        install::ensure(&[Need::Postgres])?;
+        let binaries = install::postgres_binaries().ok_or_else(|| Error::Install {
+            packages: "postgresql-15".into(),
+            output: "it is installed, but initdb was not found".into(),
+        })?;
+        server::on_some_port(|port| Self::start_on(port, &binaries, durability))
+    }
+
+    fn start_on(port: u16, binaries: &Path, durability: Durability) -> Result<Self> {
+        let user = User::for_server("postgres");
+        let folder = Folder::create("pg", user, "QUIT")?;
+        let data = folder.path().join("data");
+        let mut initdb = Command::new(binaries.join("initdb"));
+        initdb.args([
+            "-A",
+            "trust",
+            "-U",
+            "postgres",
+            "--no-sync",
+            "--encoding=UTF8",
+            "--locale=C.UTF-8",
+            "-D",
+        ]);
+        server::run(initdb.arg(&data).current_dir(folder.path()), user)?;
+        let launch = Launch {
+            name: "PostgreSQL",
+            program: binaries.join("postgres"),
+            arguments: arguments(port, folder.path(), durability),
+            user,
+        };
+        let mut postgres = Self { server: Server::new(launch, folder), binaries: binaries.to_owned(), port };
+        postgres.start_again()?;
+        Ok(postgres)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The maintenance database; tests make their own databases from here.
+    pub fn url(&self) -> String {
+        self.url_of("postgres")
+    }
+
+    pub fn url_of(&self, database: &str) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// An orderly end (`fast` mode): sessions are cut, everything is flushed.
+    pub fn stop(&mut self) {
+        self.server.stop("INT");
+    }
+
+    /// SIGKILL to the postmaster and to every backend.
+    pub fn kill(&mut self) {
+        self.server.kill();
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.server.is_running()
+    }
+
+    /// Starts a stopped or killed server on the same data and port; recovery is waited for.
+    pub fn start_again(&mut self) -> Result<()> {
+        let until = Instant::now() + Duration::from_secs(20);
+        loop {
+            let data = self.server.folder().join("data");
+            let (psql, port) = (self.binaries.join("psql"), self.port);
+            match self.server.start(|| answers(&psql, port, &data)) {
+                // The kernel may need a moment to let go of the memory of killed backends.
+                Err(Error::NotReady { tail, .. })
+                    if tail.contains("shared memory") && Instant::now() < until =>
+                {
+                    signal::pause(Duration::from_millis(200));
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+fn arguments(port: u16, folder: &Path, durability: Durability) -> Vec<String> {
+    let mut settings = vec![
+        "listen_addresses=127.0.0.1".to_owned(),
+        format!("port={port}"),
+        format!("unix_socket_directories={}", folder.display()),
+        "max_connections=300".to_owned(),
+        "timezone=Asia/Kathmandu".to_owned(),
+    ];
+    if durability == Durability::ProcessCrash {
+        settings.push("fsync=off".to_owned());
+    }
+    let data = folder.join("data").display().to_string();
+    ["-D".to_owned(), data]
+        .into_iter()
+        .chain(settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]))
+        .collect()
+}
+
+fn answers(psql: &Path, port: u16, data: &Path) -> bool {
+    let mut command = Command::new(psql);
+    command.args([
+        "-h",
+        "127.0.0.1",
+        "-U",
+        "postgres",
+        "-XAtc",
+        "show data_directory",
+        "-p",
+        &port.to_string(),
+    ]);
+    server::ask(&mut command).is_some_and(|answer| Path::new(&answer) == data)
+}

@@ -1,0 +1,187 @@
+//! One running server: started behind its guardian, waited for, ended.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::folder::Folder;
+use crate::signal;
+use crate::user::User;
+
+/// How long a server may take to answer; a loaded machine with two cores needs patience.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// What a database promises to survive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The database's own defaults: a commit survives a power cut. For benches.
+    Stock,
+    /// A commit survives the death of the database's processes, not that of the machine. For tests: everything
+    /// that SIGKILL can do is still true, and commits cost no disk flush.
+    #[default]
+    ProcessCrash,
+}
+
+/// How to start a server; the same again for every restart.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub name: &'static str,
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+    pub user: Option<User>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Server {
+    launch: Launch,
+    log: PathBuf,
+    running: Option<Child>,
+    // Last, so that the folder goes after the process that uses it.
+    folder: Folder,
+}
+
+impl Server {
+    pub(crate) fn new(launch: Launch, folder: Folder) -> Self {
+        let log = folder.path().join("server.log");
+        Self { launch, log, running: None, folder }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Starts the process and waits until `ready` says yes. `ready` must make sure that it is this server which
+    /// answers, and no other that took the port.
+    pub(crate) fn start(&mut self, ready: impl Fn() -> bool) -> Result<()> {
+        if self.running.is_some() {
+            return Ok(());
+        }
+        self.spawn()?;
+        let until = Instant::now() + PATIENCE;
+        while !ready() {
+            if let Some(why) = self.reason_to_give_up(until) {
+                let error = Error::not_ready(self.launch.name, why, &self.log);
+                self.kill();
+                return Err(error);
+            }
+            signal::pause(Duration::from_millis(15));
+        }
+        Ok(())
+    }
+
+    fn reason_to_give_up(&mut self, until: Instant) -> Option<String> {
+        let child = self.running.as_mut()?;
+        match child.try_wait() {
+            Ok(Some(status)) => Some(format!("it ended with {status}")),
+            Ok(None) if Instant::now() >= until => Some(format!("no answer in {} s", PATIENCE.as_secs())),
+            Ok(None) => None,
+            Err(problem) => Some(problem.to_string()),
+        }
+    }
+
+    /// The process waits for a word before it becomes the server, so that there is no moment in which it runs unguarded.
+    fn spawn(&mut self) -> Result<()> {
+        let log =
+            OpenOptions::new().create(true).append(true).open(&self.log).map_err(Error::file(&self.log))?;
+        let errors = log.try_clone().map_err(Error::file(&self.log))?;
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", r#"read -r word && exec "$@" </dev/null"#, self.launch.name])
+            .arg(&self.launch.program)
+            .args(&self.launch.arguments)
+            .current_dir(self.folder.path())
+            .env("LC_ALL", "C.UTF-8")
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(log)
+            .stderr(errors);
+        if let Some(user) = self.launch.user {
+            command.uid(user.uid).gid(user.gid);
+        }
+        let mut child = command.spawn().map_err(Error::command(self.launch.name))?;
+        let mut gate = child.stdin.take().expect("its input was asked for as a pipe");
+        let group = child.id();
+        self.running = Some(child);
+        self.folder.guard(group)?;
+        gate.write_all(b"go\n").map_err(Error::command(self.launch.name))
+    }
+
+    /// An orderly end by the given signal; SIGKILL if that takes too long.
+    pub(crate) fn stop(&mut self, by: &str) {
+        let Some(child) = self.running.as_mut() else { return };
+        signal::send(by, &[child.id().to_string()]);
+        if signal::ended(child, Duration::from_secs(30)) {
+            self.forget();
+        } else {
+            self.kill();
+        }
+    }
+
+    /// SIGKILL to the server and all its processes; returns when none of them is left.
+    pub(crate) fn kill(&mut self) {
+        let Some(child) = self.running.as_mut() else { return };
+        let family = signal::family(child.id());
+        let targets: Vec<String> = family.iter().map(ToString::to_string).collect();
+        signal::send("KILL", &targets);
+        // Reaped first: `lives` takes a zombie for dead, and the rest are not our children.
+        let _ = child.wait();
+        let until = Instant::now() + Duration::from_secs(10);
+        while family.iter().any(|&pid| signal::lives(pid)) && Instant::now() < until {
+            signal::pause(Duration::from_millis(5));
+        }
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.running = None;
+        self.folder.unguard();
+    }
+
+    /// Whether the process still runs.
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.running.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Runs a preparing command (as the server's user) to its end.
+pub(crate) fn run(command: &mut Command, user: Option<User>) -> Result<()> {
+    if let Some(user) = user {
+        command.uid(user.uid).gid(user.gid);
+    }
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output =
+        command.env("LC_ALL", "C.UTF-8").stdin(Stdio::null()).output().map_err(Error::command(&name))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = [output.stdout, output.stderr].concat();
+    Err(Error::Failed { command: name, output: crate::error::last_lines(&String::from_utf8_lossy(&text)) })
+}
+
+/// What a client command prints, trimmed; `None` where it fails.
+pub(crate) fn ask(command: &mut Command) -> Option<String> {
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Tries to start on a fresh port, thrice: another starter may take a port between our look and our use of it.
+pub(crate) fn on_some_port<T>(start: impl Fn(u16) -> Result<T>) -> Result<T> {
+    let mut outcome = start(crate::port::free()?);
+    for _ in 0..2 {
+        if outcome.is_ok() {
+            break;
+        }
+        outcome = start(crate::port::free()?);
+    }
+    outcome
+}

@@ -1,0 +1,53 @@
+//! Signals and waiting, through the shell: `unsafe` is forbidden here, and every POSIX shell has `kill`.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Sends a signal to processes (`123`) or groups (`-123`); those that are gone already are fine.
+pub(crate) fn send(signal: &str, targets: &[String]) {
+    let outcome = Command::new("sh")
+        .args(["-c", r#"kill -s "$0" -- "$@""#, signal])
+        .args(targets)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if let Err(problem) = outcome {
+        eprintln!("could not send {signal}: {problem}");
+    }
+}
+
+/// Whether the child ended within the time.
+pub(crate) fn ended(child: &mut Child, within: Duration) -> bool {
+    let until = Instant::now() + within;
+    loop {
+        match child.try_wait() {
+            Ok(Some(_)) | Err(_) => return true,
+            Ok(None) if Instant::now() >= until => return false,
+            Ok(None) => pause(Duration::from_millis(10)),
+        }
+    }
+}
+
+/// The process and all that it started, whatever groups they moved to: PostgreSQL's children each have their own.
+pub(crate) fn family(pid: u32) -> Vec<u32> {
+    let listed = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let children = listed.split_whitespace().filter_map(|child| child.parse().ok());
+    std::iter::once(pid).chain(children.flat_map(family)).collect()
+}
+
+/// Whether a process still does anything; a zombie does not.
+pub(crate) fn lives(pid: u32) -> bool {
+    let status =
+        std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).unwrap_or_default();
+    status.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "no runtime and no simulated time here: real servers take real time"
+)]
+pub(crate) fn pause(time: Duration) {
+    std::thread::sleep(time);
+}

@@ -1,0 +1,36 @@
+//! `cargo xtask services`: the servers for people.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use postrider_services::{Durability, Fleet};
+
+use crate::run::{self, Failure, Result};
+
+pub fn command(words: &[&str]) -> Result {
+    match words {
+        [] => wait_with_all(),
+        ["exec", "--", command, arguments @ ..] => {
+            let fleet = Fleet::start(Durability::default())?;
+            run::with(&fleet.variables(), command, arguments)
+        }
+        _ => Err(Failure::Misuse("services takes nothing, or `exec -- CMD…`\n".into())),
+    }
+}
+
+fn wait_with_all() -> Result {
+    let mut fleet = Fleet::start(Durability::default())?;
+    let mut exports = String::new();
+    for (name, value) in fleet.variables() {
+        writeln!(exports, "export {name}={value}").expect("a String takes all");
+    }
+    run::say(&exports);
+    eprintln!("all up; Ctrl-C stops them");
+    // Ctrl-C ends us at once, and the guardians of the servers end those.
+    loop {
+        run::pause(Duration::from_secs(1));
+        if let Some(name) = fleet.first_lost() {
+            return Err(Failure::Failed(format!("{name} ended by itself; the others are stopped too")));
+        }
+    }
+}
