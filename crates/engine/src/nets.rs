@@ -14,7 +14,7 @@ use crate::runner::Runner;
 const CHUNK: u32 = 500;
 
 /// How often spent rows are looked for, and finished ones purged.
-const SLOW: Duration = Duration::from_secs(60);
+const SLOW: Duration = Duration::from_mins(1);
 
 /// Held while a net runs, and a little longer than a run should take.
 const LOCK_TTL: Duration = Duration::from_secs(30);

@@ -33,10 +33,6 @@ impl Waiting {
         }
     }
 
-    pub fn len(&self) -> usize {
-        self.lock().rows.len()
-    }
-
     /// The next rows for one delivery: an even share of what waits, so that a short queue is spread over all workers
     /// (latency) and a long one goes in full batches (throughput). `None` once closed and empty.
     pub async fn take(&self, most: usize, workers: usize) -> Option<Vec<HeldRow>> {
