@@ -6,6 +6,7 @@
 
 mod assign;
 mod decide;
+mod message;
 mod model;
 mod transition;
 

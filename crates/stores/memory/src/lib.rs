@@ -1,1 +1,19 @@
-//! (under construction)
+//! A store in memory: the contract interpreted row by row, with nothing clever about it.
+//!
+//! Owns: the plainest reading of what a contract means, which the simulator, the engine's tests and the conformance
+//! suite compare the SQL stores with. Must not: be fast at the price of being plain. Its time is tokio's, so a paused
+//! clock drives it. Invariant: every change of a row goes through [`table::Table::write`], which keeps the index true.
+
+mod apply;
+mod claim;
+mod condition;
+mod error;
+mod inspect;
+mod migrate;
+mod settle;
+mod store;
+mod sweep;
+mod table;
+
+pub use store::MemoryStore;
+pub use table::{MemoryTable, Row};

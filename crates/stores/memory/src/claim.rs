@@ -1,0 +1,125 @@
+//! Claim and extend.
+
+use postrider_contract::{Role, Transition};
+use postrider_seams::row::Detail;
+use postrider_seams::store::INLINE_LIMIT;
+use postrider_seams::{Claimed, Lease, RowId, Value};
+
+use crate::apply::{self, Given};
+use crate::condition::{counters, due_at, has_attempts_left, int, is_ours, role, state_of};
+use crate::store::MemoryStore;
+use crate::table::{Row, Table, micros};
+
+impl MemoryStore {
+    pub(crate) fn given<'a>(&'a self, now: i64, nothing: &'a Detail) -> Given<'a> {
+        Given {
+            now,
+            worker: &self.worker,
+            delay: std::time::Duration::ZERO,
+            reason: None,
+            receipt: None,
+            envelope: nothing,
+            outcome: nothing,
+        }
+    }
+
+    pub(crate) fn claim_rows(&self, limit: u32) -> Vec<Claimed> {
+        let now = self.table.now();
+        let nothing = Detail::new();
+        let step = self.contract().lease_move(self.stage(), Transition::Claimed);
+        let mut table = self.table.lock();
+        let picked = self.pick(&table, now, limit as usize);
+        picked
+            .into_iter()
+            .map(|id| {
+                let before = table.rows[&id].clone();
+                apply::make(&mut table, self.contract(), &step, &id, &self.given(now, &nothing));
+                self.claimed(&id, &before, &table.rows[&id], now)
+            })
+            .collect()
+    }
+
+    fn pick(&self, table: &Table, now: i64, limit: usize) -> Vec<RowId> {
+        let (contract, stage) = (self.contract(), self.stage());
+        let takes = |row: &Row| {
+            is_ours(contract, row)
+                && has_attempts_left(contract, stage, row)
+                && due_at(contract, stage, row).is_some_and(|due| due <= now)
+        };
+        if let [only] = stage.ready.as_slice() {
+            // The usual case walks the index only as far as it needs.
+            let places = table.index.get(&Some(*only)).into_iter().flatten();
+            return places
+                .map(|(_, id)| id)
+                .filter(|id| takes(&table.rows[*id]))
+                .take(limit)
+                .cloned()
+                .collect();
+        }
+        table.in_states(&stage.ready).into_iter().filter(|id| takes(&table.rows[id])).take(limit).collect()
+    }
+
+    fn claimed(&self, id: &RowId, before: &Row, after: &Row, now: i64) -> Claimed {
+        let (contract, stage) = (self.contract(), self.stage());
+        let fields = self.fields(after);
+        let size = fields.iter().map(|(_, value)| bytes(value)).sum();
+        let due = due_at(contract, stage, before).unwrap_or(now);
+        let since =
+            if due == i64::MIN { int(role(contract, before, Role::Created)).unwrap_or(now) } else { due };
+        let text = |value: &Value| value.as_text().map(Into::into);
+        Claimed {
+            lease: Lease { id: id.clone(), fence: self.fence(after) },
+            counters: counters(contract, stage, after),
+            from: state_of(contract, before),
+            group: contract.group.as_ref().and_then(|group| before.get(&group.by).and_then(text)),
+            pool: text(role(contract, before, Role::Pool)),
+            waited_micros: now - since,
+            size,
+            fields: (size <= INLINE_LIMIT).then_some(fields),
+        }
+    }
+
+    /// Does the row still hold what the lease says? The claimed state and every fence value must match.
+    pub(crate) fn holds(&self, row: &Row, lease: &Lease) -> bool {
+        let state = state_of(self.contract(), row);
+        self.claimed_states().into_iter().any(|claimed| state == Some(claimed))
+            && self.fence(row) == lease.fence
+    }
+
+    pub(crate) fn extend_row(&self, lease: &Lease) -> Option<Lease> {
+        let now = self.table.now();
+        let nothing = Detail::new();
+        let mut table = self.table.lock();
+        let before = table.rows.get(&lease.id).filter(|row| self.holds(row, lease))?.clone();
+        let mut after = before.clone();
+        let mut tsid = 0;
+        for assignment in self.contract().extension(self.stage()) {
+            let old = before.get(&assignment.column).cloned().unwrap_or_default();
+            let lease = micros(self.stage().lease.duration);
+            let given = self.given(now, &nothing);
+            let value = apply::set(
+                self.contract(),
+                &assignment.set,
+                &old,
+                lease,
+                &before,
+                &before,
+                &given,
+                &mut tsid,
+            );
+            after.insert(assignment.column, value);
+        }
+        let fence = self.fence(&after);
+        table.write(self.contract(), &lease.id, after);
+        Some(Lease { id: lease.id.clone(), fence })
+    }
+}
+
+/// What a value weighs, as the SQL stores measure it.
+fn bytes(value: &Value) -> u64 {
+    match value {
+        Value::Text(text) => text.len() as u64,
+        Value::Bytes(bytes) => bytes.len() as u64,
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
+    }
+}

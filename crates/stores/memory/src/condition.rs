@@ -1,0 +1,108 @@
+//! Which state a row is in, and whether it is due.
+
+use postrider_contract::{Condition, Contract, Counters, DueNull, Literal, Role, Stage, StateId};
+use postrider_seams::Value;
+
+use crate::table::{NEVER, Row, micros};
+
+static NULL: Value = Value::Null;
+
+pub(crate) fn get<'a>(row: &'a Row, column: &str) -> &'a Value {
+    row.get(column).unwrap_or(&NULL)
+}
+
+pub(crate) fn role<'a>(contract: &Contract, row: &'a Row, role: Role) -> &'a Value {
+    contract.column(role).map_or(&NULL, |column| get(row, column))
+}
+
+pub(crate) fn int(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(int) => Some(*int),
+        _ => None,
+    }
+}
+
+pub(crate) fn literal(literal: &Literal) -> Value {
+    match literal {
+        Literal::Bool(value) => Value::Bool(*value),
+        Literal::Int(value) => Value::Int(*value),
+        Literal::Float(value) => Value::Float(*value),
+        Literal::Text(value) => Value::Text(value.clone()),
+    }
+}
+
+fn holds(value: &Value, condition: &Condition) -> bool {
+    match condition {
+        Condition::Is(expected) => *value == literal(expected),
+        Condition::Null(null) => (*value == Value::Null) == *null,
+        Condition::Never(never) => (int(value) == Some(NEVER)) == *never,
+    }
+}
+
+/// States are disjoint, so the first that holds is the one.
+pub(crate) fn state_of(contract: &Contract, row: &Row) -> Option<StateId> {
+    contract
+        .states
+        .iter()
+        .position(|state| {
+            state.conditions.iter().all(|(column, condition)| holds(get(row, column), condition))
+        })
+        .map(StateId)
+}
+
+pub(crate) fn counters(contract: &Contract, stage: &Stage, row: &Row) -> Counters {
+    let count = |value: &Value| int(value).and_then(|count| u32::try_from(count).ok());
+    Counters {
+        attempts: count(role(contract, row, Role::Attempts)).unwrap_or(0),
+        max_attempts: count(role(contract, row, Role::MaxAttempts)),
+        schedule: stage.retry_rule.column.as_deref().and_then(|column| match get(row, column) {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        }),
+    }
+}
+
+pub(crate) fn has_attempts_left(contract: &Contract, stage: &Stage, row: &Row) -> bool {
+    let counters = counters(contract, stage, row);
+    counters.attempts < counters.max_attempts.unwrap_or(stage.attempts.max)
+}
+
+/// When the row falls due, in the table's microseconds; `None` for never.
+pub(crate) fn due_at(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
+    let mut due = if let Some(after) = contract.due.after {
+        let counters = counters(contract, stage, row);
+        match int(role(contract, row, after)) {
+            Some(since) if counters.attempts > 0 => {
+                since + micros(stage.retry_rule.schedule.delay(counters.attempts, 0.0))
+            }
+            _ => i64::MIN,
+        }
+    } else if contract.column(Role::Due).is_some() {
+        match (int(role(contract, row, Role::Due)), contract.due.null) {
+            (Some(due), _) => due,
+            (None, DueNull::Now) => i64::MIN,
+            (None, DueNull::Never) => return None,
+        }
+    } else {
+        i64::MIN
+    };
+    if !contract.claim.min_age.is_zero()
+        && let Some(created) = int(role(contract, row, Role::Created))
+    {
+        due = due.max(created + micros(contract.claim.min_age) + 1);
+    }
+    Some(due)
+}
+
+/// Rows of others in the same table are left alone.
+pub(crate) fn is_ours(contract: &Contract, row: &Row) -> bool {
+    contract.claim.filter.iter().all(|(column, expected)| *get(row, column) == literal(expected))
+}
+
+/// When the lease of a claimed row ends.
+pub(crate) fn lease_end(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
+    if let Some(until) = int(role(contract, row, Role::LeaseUntil)) {
+        return Some(until);
+    }
+    int(role(contract, row, Role::ClaimedAt)).map(|claimed| claimed + micros(stage.lease.duration))
+}

@@ -1,0 +1,18 @@
+//! Memory needs no preparation.
+
+use async_trait::async_trait;
+use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::store::Error;
+
+use crate::store::MemoryStore;
+
+#[async_trait]
+impl Migrate for MemoryStore {
+    async fn plan(&self, _options: Options) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn apply(&self, _options: Options) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+}

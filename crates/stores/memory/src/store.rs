@@ -1,0 +1,160 @@
+//! One worker's view of a table: the seam's verbs, each under the table's one lock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_contract::{Claimed as ClaimedAs, Contract, Stage, StateId};
+use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
+use postrider_seams::{Claimed, Fields, Lease, Store, Value, Want};
+use tokio::time::Instant;
+
+use crate::condition::{due_at, get, is_ours};
+use crate::table::{MemoryTable, Row, micros};
+
+pub struct MemoryStore {
+    pub(crate) table: Arc<MemoryTable>,
+    pub(crate) stage: usize,
+    pub(crate) worker: String,
+    pub(crate) field_names: Arc<[String]>,
+    field_columns: Vec<String>,
+}
+
+impl MemoryStore {
+    /// A worker of its own on the table. `worker` must be unique.
+    pub fn open(table: &Arc<MemoryTable>, stage: usize, worker: &str) -> Arc<Self> {
+        let (names, columns): (Vec<_>, Vec<_>) = table.contract.message_columns().into_iter().unzip();
+        Arc::new(Self {
+            table: Arc::clone(table),
+            stage,
+            worker: worker.to_owned(),
+            field_names: names.into(),
+            field_columns: columns,
+        })
+    }
+
+    pub(crate) fn contract(&self) -> &Contract {
+        &self.table.contract
+    }
+
+    pub(crate) fn stage(&self) -> &Stage {
+        &self.table.contract.stages[self.stage]
+    }
+
+    /// The states that a claimed row can be in.
+    pub(crate) fn claimed_states(&self) -> Vec<StateId> {
+        match self.stage().claimed {
+            ClaimedAs::State(state) => vec![state],
+            ClaimedAs::Same => self.stage().ready.clone(),
+        }
+    }
+
+    /// What the fence columns of a row hold.
+    pub(crate) fn fence(&self, row: &Row) -> Box<[Value]> {
+        let column =
+            |role| self.contract().column(role).map_or(&Value::Null, |column| get(row, column)).clone();
+        self.stage().lease.fence.iter().map(|role| column(*role)).collect()
+    }
+
+    pub(crate) fn fields(&self, row: &Row) -> Fields {
+        let values = self.field_columns.iter().map(|column| get(row, column).clone()).collect();
+        Fields::new(Arc::clone(&self.field_names), values)
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    fn capabilities(&self) -> Capabilities {
+        let lease = self.stage().lease.duration;
+        Capabilities {
+            notifies: true,
+            claimers: 1,
+            settlers: 1,
+            settle_batch: 500,
+            lease,
+            extend_every: lease / 3,
+            recipient_results: self.contract().keeps_recipient_results(),
+        }
+    }
+
+    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+        Ok(self.claim_rows(want.limit))
+    }
+
+    async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
+        let table = self.table.lock();
+        Ok(leases.iter().map(|lease| table.rows.get(&lease.id).map(|row| self.fields(row))).collect())
+    }
+
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+        Ok(moves.iter().map(|settlement| self.settle_row(settlement)).collect())
+    }
+
+    async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
+        Ok(leases.iter().map(|lease| self.extend_row(lease)).collect())
+    }
+
+    async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
+        Ok(self.reclaim_rows(limit))
+    }
+
+    async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
+        Ok(match sweep {
+            SweepKind::Spent => self.sweep_spent(limit),
+            SweepKind::Contract(index) => self.sweep_contract(index, limit),
+        })
+    }
+
+    async fn purge(&self, limit: u32) -> Result<u64, Error> {
+        Ok(self.purge_rows(limit))
+    }
+
+    async fn next_due(&self) -> Result<Option<Duration>, Error> {
+        let now = self.table.now();
+        let table = self.table.lock();
+        let due = table
+            .in_states(&self.stage().ready)
+            .iter()
+            .map(|id| &table.rows[id])
+            .filter(|row| is_ours(self.contract(), row))
+            .filter_map(|row| due_at(self.contract(), self.stage(), row))
+            .min();
+        Ok(due.map(|due| Duration::from_micros(u64::try_from(due.saturating_sub(now)).unwrap_or(0))))
+    }
+
+    async fn wake(&self, deadline: Instant) {
+        let _ = tokio::time::timeout_at(deadline, self.table.written.notified()).await;
+    }
+
+    async fn lock(&self, name: &str, ttl: Duration) -> Result<bool, Error> {
+        let now = self.table.now();
+        let mut table = self.table.lock();
+        let free = table.locks.get(name).is_none_or(|(owner, until)| *owner == self.worker || *until < now);
+        if free {
+            table.locks.insert(name.to_owned(), (self.worker.clone(), now + micros(ttl)));
+        }
+        Ok(free)
+    }
+
+    async fn unlock(&self, name: &str) -> Result<(), Error> {
+        let mut table = self.table.lock();
+        if table.locks.get(name).is_some_and(|(owner, _)| *owner == self.worker) {
+            table.locks.remove(name);
+        }
+        Ok(())
+    }
+
+    async fn paused(&self, lane: &str) -> Result<bool, Error> {
+        Ok(self.table.lock().paused.contains(lane))
+    }
+
+    async fn set_paused(&self, lane: &str, paused: bool) -> Result<(), Error> {
+        let mut table = self.table.lock();
+        if paused {
+            table.paused.insert(lane.to_owned());
+        } else {
+            table.paused.remove(lane);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! The moves that no lease guards: reclaim, sweeps, purge, and the operator's.
+
+use postrider_contract::{ATTEMPTS_SPENT, LEASE_EXPIRED, Move, StateId, Transition, When};
+use postrider_seams::RowId;
+use postrider_seams::row::Detail;
+use postrider_seams::store::Reclaimed;
+
+use crate::apply::{self, Given};
+use crate::condition::{counters, get, has_attempts_left, int, is_ours, lease_end};
+use crate::store::MemoryStore;
+use crate::table::{Row, Table, micros};
+
+impl MemoryStore {
+    /// Moves each chosen row, with one reason.
+    pub(crate) fn make_moves(&self, table: &mut Table, ids: &[RowId], step: &Move<'_>, reason: Option<&str>) {
+        let nothing = Detail::new();
+        let given = Given { reason, ..self.given(self.table.now(), &nothing) };
+        for id in ids {
+            apply::make(table, self.contract(), step, id, &given);
+        }
+    }
+
+    /// Up to `limit` keys of rows in these states that pass.
+    pub(crate) fn choose(
+        &self,
+        table: &Table,
+        states: &[StateId],
+        limit: u32,
+        passes: impl Fn(&Row) -> bool,
+    ) -> Vec<RowId> {
+        let ids = table.in_states(states).into_iter();
+        ids.filter(|id| is_ours(self.contract(), &table.rows[id]) && passes(&table.rows[id]))
+            .take(limit as usize)
+            .collect()
+    }
+
+    pub(crate) fn reclaim_rows(&self, limit: u32) -> Reclaimed {
+        let (contract, stage) = (self.contract(), self.stage());
+        let now = self.table.now();
+        let mut table = self.table.lock();
+        let from = self.claimed_states();
+        let expired = |row: &Row| lease_end(contract, stage, row).is_some_and(|end| end < now);
+        let is_last = |row: &Row| stage.lease.spend && stage.is_last(&counters(contract, stage, row));
+        let dead = self.choose(&table, &from, limit, |row| expired(row) && is_last(row));
+        let back = self.choose(&table, &from, limit, |row| expired(row) && !is_last(row));
+        for (ids, to) in [(&dead, stage.dead), (&back, stage.retry)] {
+            let step = Move { stage, transition: Transition::Reclaimed, from: &from, to: Some(to) };
+            self.make_moves(&mut table, ids, &step, Some(LEASE_EXPIRED));
+        }
+        Reclaimed { retried: back.len() as u64, dead: dead.len() as u64 }
+    }
+
+    pub(crate) fn sweep_spent(&self, limit: u32) -> u64 {
+        let (contract, stage) = (self.contract(), self.stage());
+        let mut table = self.table.lock();
+        let spent = self.choose(&table, &stage.ready, limit, |row| !has_attempts_left(contract, stage, row));
+        let step = Move { stage, transition: Transition::Swept, from: &stage.ready, to: Some(stage.dead) };
+        self.make_moves(&mut table, &spent, &step, Some(ATTEMPTS_SPENT));
+        spent.len() as u64
+    }
+
+    pub(crate) fn sweep_contract(&self, index: usize, limit: u32) -> u64 {
+        let rule = &self.contract().sweeps[index];
+        let now = self.table.now();
+        let is_time = |row: &Row| match &rule.when {
+            When::Always => true,
+            When::OlderThan { age, since } => {
+                int(get(row, since)).is_some_and(|since| since < now - micros(*age))
+            }
+            When::At { column } => int(get(row, column)).map_or(rule.publish, |at| at <= now),
+        };
+        let mut table = self.table.lock();
+        let due = self.choose(&table, &rule.from, limit, is_time);
+        let step =
+            Move { stage: self.stage(), transition: Transition::Swept, from: &rule.from, to: Some(rule.to) };
+        self.make_moves(&mut table, &due, &step, rule.reason.as_deref());
+        due.len() as u64
+    }
+
+    pub(crate) fn purge_rows(&self, limit: u32) -> u64 {
+        let now = self.table.now();
+        let mut table = self.table.lock();
+        let mut purged = 0;
+        for rule in &self.contract().retention {
+            let since = |row: &Row| rule.since.iter().find_map(|column| int(get(row, column)));
+            let old = self.choose(&table, &[rule.state], limit, |row| {
+                since(row).is_some_and(|since| since < now - micros(rule.after))
+            });
+            for id in &old {
+                table.delete(self.contract(), id);
+            }
+            purged += old.len() as u64;
+        }
+        purged
+    }
+}
