@@ -67,7 +67,7 @@ impl Contract {
     /// The move that a claim, or the end of one, makes. A row that is deferred by its lock stays claimed.
     pub fn lease_move<'a>(&self, stage: &'a Stage, transition: Transition) -> Move<'a> {
         let claimed = match &stage.claimed {
-            Claimed::State(state) => std::slice::from_ref(state),
+            Claimed::State(held) => std::slice::from_ref(held),
             Claimed::Same => stage.ready.as_slice(),
         };
         let locks = transition == Transition::Deferred && self.due.defer == Defer::Lease;

@@ -5,7 +5,11 @@
 //! are literals of the contract, never of a row.
 
 pub mod bind;
+mod column;
+mod error;
+mod ident;
 pub mod own;
 mod program;
 
+pub use error::Error;
 pub use program::*;

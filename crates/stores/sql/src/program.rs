@@ -17,6 +17,9 @@ pub enum Dialect {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shape {
     pub columns: Vec<ShapeColumn>,
+    /// Table name → columns of the tables that effects insert into. Where one is missing here, its columns are
+    /// taken for text.
+    pub related: BTreeMap<String, Vec<ShapeColumn>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +27,29 @@ pub struct ShapeColumn {
     pub name: String,
     /// As the database spells it, precision included: `timestamp(3) without time zone`, `varchar(26)`, `INTEGER`.
     pub sql_type: String,
+    /// MySQL only: keys and fences in JSON are compared in the column's own collation, else no index serves.
+    pub collation: Option<String>,
     pub nullable: bool,
     pub has_default: bool,
+}
+
+impl ShapeColumn {
+    /// A nullable column.
+    pub fn new(name: impl Into<String>, sql_type: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            sql_type: sql_type.into(),
+            collation: None,
+            nullable: true,
+            has_default: false,
+        }
+    }
+}
+
+impl Shape {
+    pub fn column(&self, name: &str) -> Option<&ShapeColumn> {
+        self.columns.iter().find(|column| column.name == name)
+    }
 }
 
 /// Steps that run in one transaction; a single step needs none of its own.
@@ -34,8 +58,10 @@ pub struct Script {
     pub steps: Vec<Step>,
 }
 
-/// One statement. Its text has the dialect's placeholders (`$1…` or `?`), in the order of `binds`; on MySQL a
-/// [`Bind::Held`] or [`Bind::Ids`] stands as the marker `{held}` or `{ids}`, which the store expands to `?, ?, …`.
+/// One statement. Its text has the dialect's placeholders in the order of `binds`: `$1…` on PostgreSQL and `?1…` on
+/// SQLite (each bind once, however often it is used), `?` on MySQL (a bind for every use). On MySQL a [`Bind::Held`]
+/// or [`Bind::Ids`] stands as the marker `{held}` or `{ids}`, which the store expands to `?, ?, …`. A step that binds
+/// `Held` is left out when there are no keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     pub sql: String,
@@ -64,7 +90,8 @@ pub enum Bind {
     Owner,
     /// PostgreSQL: one array over all settlements (text[]; float8[] for a delay).
     Array(Field),
-    /// MySQL, SQLite: one JSON array of objects, one per settlement, each with these members (see [`Field::key`]).
+    /// MySQL, SQLite: one JSON array of objects, one per settlement, sorted by key, each with these members (see
+    /// [`Field::key`]).
     Rows(Vec<Field>),
     /// One value that all settlements of this call share (the uniform fast path).
     One(Field),
@@ -72,7 +99,7 @@ pub enum Bind {
     Ids,
     /// The keys that an earlier step of the script yielded, in the same forms.
     Held,
-    /// MySQL claim: the claim time, the greatest that the pick step yielded.
+    /// MySQL claim: the claim time, the greatest that the pick step yielded at [`Layout::claim_time`].
     ClaimTime,
     /// Keyset paging: the last key of the page before.
     After,
@@ -83,8 +110,9 @@ pub enum Bind {
 /// What a settlement gives for each row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Field {
+    /// As text, whatever the column's type.
     Id,
-    /// The n-th value of the fence.
+    /// The n-th value of the fence, as text, as the layout gave it.
     Fence(usize),
     /// Seconds, as a float.
     Delay,
@@ -94,6 +122,8 @@ pub enum Field {
     Tsid,
     Envelope(String),
     Outcome(String),
+    /// The same value as JSON text (`"abc"`, `30`), for a member of a JSON object; NULL where it is absent.
+    Json(Box<Field>),
 }
 
 impl Field {
@@ -108,12 +138,14 @@ impl Field {
             Self::Tsid => "tsid".to_owned(),
             Self::Envelope(field) => format!("e_{field}"),
             Self::Outcome(field) => format!("o_{field}"),
+            Self::Json(field) => format!("j_{}", field.key()),
         }
     }
 }
 
-/// How a claimed row is laid out: fixed columns first, then the message fields. All whole numbers come as 64-bit
-/// integers, everything else as text (or bytes for binary columns), so that one decoder serves every table.
+/// How a claimed row is laid out: fixed columns first, then the message fields. `attempts, max_attempts,
+/// waited_micros, size` (and the key, if it is one) come as 64-bit integers, everything else as text (bytes for
+/// binary columns), so that one decoder serves every table.
 ///
 /// `id, fence…, attempts, max_attempts, schedule, group, pool, waited_micros, size, field…`
 ///
@@ -123,9 +155,15 @@ impl Field {
 pub struct Layout {
     /// The key is a whole number (travels as a 64-bit integer), else text.
     pub integer_id: bool,
+    /// Always text: compared as such, or cast to the column's own type by the statements.
     pub fences: usize,
+    /// MySQL: which of the fences is the claim time. The pick step yields a candidate for each row; the greatest is
+    /// every row's, and is what the next step binds as [`Bind::ClaimTime`].
+    pub claim_time: Option<usize>,
     /// Composer field names, in order.
     pub fields: Arc<[String]>,
+    /// Field names that [`Program::join`] yields (`event.section_id`), in order; empty where nothing is joined.
+    pub joined: Arc<[String]>,
 }
 
 /// Everything that a store runs for one stage of one contract on one table.
@@ -136,15 +174,19 @@ pub struct Program {
     pub claim: Vec<Script>,
     /// Yields `id, field…` for the named keys.
     pub load: Script,
+    /// Yields `id, joined…` for the named keys; NULLs where the joined row is not there.
+    pub join: Option<Script>,
     pub settle: BTreeMap<Transition, Settle>,
-    pub extend: Script,
-    /// Poison guard first (spent rows to the dead state), then the rest back to be tried.
+    /// Yields `Leases`. Absent where the lease can't run out (`lease.by = "exclusive"` with nothing to write).
+    pub extend: Option<Script>,
+    /// Poison guard first (spent rows to the dead state), then the rest back to be tried. All of them yield `Keys`.
     pub reclaim_dead: Option<Script>,
-    pub reclaim: Script,
+    /// Absent where a lease ends by itself (`lease.by = "due"`).
+    pub reclaim: Option<Script>,
     pub spent: Option<Script>,
-    /// As `contract.sweeps`.
+    /// As `contract.sweeps`. `Keys`.
     pub sweeps: Vec<Script>,
-    /// One per state with a retention.
+    /// One per state with a retention. `Keys`, of the rows deleted.
     pub purge: Vec<Script>,
     /// Yields one nullable integer: microseconds until the next ready row falls due (negative: it is due).
     pub next_due: Script,
@@ -154,7 +196,7 @@ pub struct Program {
 /// The statements of one settling transition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settle {
-    /// Where no row carries a value of its own and all share the fence: `id = ANY($1)`. Absent where it can't be.
+    /// Where all rows share the fence and every other value (`Bind::One`): `id = ANY($1)`. Absent where it can't be.
     pub uniform: Option<Script>,
     pub each: Script,
 }
@@ -175,6 +217,8 @@ pub struct InspectScripts {
     pub requeue_state: Vec<(String, Script)>,
     pub cancel_ids: Vec<(String, Script)>,
     pub cancel_state: Vec<(String, Script)>,
+    /// An operator vouches for the row.
+    pub complete_ids: Vec<(String, Script)>,
     /// Yields two nullable floats: seconds since the oldest due row fell due, and since the oldest claim.
     pub lag: Script,
 }

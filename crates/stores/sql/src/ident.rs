@@ -1,0 +1,91 @@
+//! Names and literals as SQL text: validated first, quoted always, so that reserved words and camelCase work and no
+//! name can end its quotes.
+
+use postrider_contract::Literal;
+
+use crate::{Dialect, Error};
+
+/// PostgreSQL cuts longer names silently.
+const LONGEST: usize = 63;
+
+pub(crate) fn check(name: &str) -> Result<(), Error> {
+    let fine = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | ' ');
+    if name.trim().is_empty() || name.len() > LONGEST || !name.chars().all(fine) {
+        return Err(Error::Identifier(name.to_owned()));
+    }
+    Ok(())
+}
+
+/// Quotes a name that [`check`] has passed.
+pub(crate) fn quote(dialect: Dialect, name: &str) -> String {
+    match dialect {
+        Dialect::Mysql => format!("`{name}`"),
+        Dialect::Postgres | Dialect::Sqlite => format!("\"{name}\""),
+    }
+}
+
+/// `name` or `schema.name`, each part quoted.
+pub(crate) fn quote_path(dialect: Dialect, path: &str) -> String {
+    path.split('.').map(|part| quote(dialect, part)).collect::<Vec<_>>().join(".")
+}
+
+pub(crate) fn check_text(text: &str) -> Result<(), Error> {
+    if text.chars().any(char::is_control) || text.contains("{ids}") || text.contains("{held}") {
+        return Err(Error::Literal(text.to_owned()));
+    }
+    Ok(())
+}
+
+/// A text literal that [`check_text`] has passed.
+pub(crate) fn text(dialect: Dialect, text: &str) -> String {
+    let doubled = text.replace('\'', "''");
+    match dialect {
+        // A backslash escapes there, unless the session says otherwise.
+        Dialect::Mysql => format!("'{}'", doubled.replace('\\', "\\\\")),
+        Dialect::Postgres | Dialect::Sqlite => format!("'{doubled}'"),
+    }
+}
+
+pub(crate) fn literal(dialect: Dialect, value: &Literal) -> String {
+    match value {
+        Literal::Bool(value) => match (dialect, value) {
+            (Dialect::Sqlite, true) => "1".to_owned(),
+            (Dialect::Sqlite, false) => "0".to_owned(),
+            (_, true) => "TRUE".to_owned(),
+            (_, false) => "FALSE".to_owned(),
+        },
+        Literal::Int(value) => value.to_string(),
+        Literal::Float(value) => format!("{value:?}"),
+        Literal::Text(value) => text(dialect, value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_words_and_camel_case_are_quoted() {
+        assert_eq!(quote(Dialect::Postgres, "order"), "\"order\"");
+        assert_eq!(quote(Dialect::Mysql, "nextAttemptAt"), "`nextAttemptAt`");
+        assert_eq!(quote_path(Dialect::Sqlite, "main.select"), "\"main\".\"select\"");
+    }
+
+    #[test]
+    fn a_name_can_not_end_its_quotes() {
+        for name in ["a\"b", "a`b", "a'b", "a;b", "", " ", "a\0", &"x".repeat(64)] {
+            assert_eq!(check(name), Err(Error::Identifier(name.to_owned())), "{name:?}");
+        }
+        for name in ["order", "größe", "next attempt", "a-b", "$x"] {
+            assert_eq!(check(name), Ok(()), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_literal_can_not_end_its_quotes() {
+        assert_eq!(text(Dialect::Postgres, "it's \\"), "'it''s \\'");
+        assert_eq!(text(Dialect::Mysql, "it's \\"), "'it''s \\\\'");
+        assert!(check_text("a\nb").is_err());
+        assert!(check_text("x {ids} y").is_err());
+    }
+}
