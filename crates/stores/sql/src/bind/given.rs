@@ -92,6 +92,10 @@ pub fn value(field: &Field, settlement: &Settlement) -> Value {
         Field::Tsid => Value::Text(tsid()),
         Field::Envelope(name) => settlement.envelope.get(name).cloned().unwrap_or_default(),
         Field::Outcome(name) => settlement.outcome.get(name).cloned().unwrap_or_default(),
+        Field::Json(field) => match value(field, settlement) {
+            Value::Null => Value::Null,
+            plain => Value::Text(json(plain).to_string()),
+        },
     }
 }
 
@@ -103,7 +107,12 @@ fn lease_value(field: &Field, lease: &Lease) -> Value {
         },
         Field::Fence(index) => lease.fence.get(*index).cloned().unwrap_or_default(),
         Field::Tsid => Value::Text(tsid()),
-        Field::Delay | Field::Reason | Field::Receipt | Field::Envelope(_) | Field::Outcome(_) => Value::Null,
+        Field::Delay
+        | Field::Reason
+        | Field::Receipt
+        | Field::Envelope(_)
+        | Field::Outcome(_)
+        | Field::Json(_) => Value::Null,
     }
 }
 

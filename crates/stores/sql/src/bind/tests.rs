@@ -24,16 +24,23 @@ fn program() -> Program {
     let uniform = Some(script(vec![Bind::Ids, Bind::One(Field::Fence(0))]));
     let retry = script(vec![Bind::Rows(vec![Field::Id, Field::Fence(0), Field::Delay, Field::Reason])]);
     Program {
-        layout: Layout { integer_id: true, fences: 1, fields: Arc::from(["to".to_owned()]) },
+        layout: Layout {
+            integer_id: true,
+            fences: 1,
+            claim_time: None,
+            fields: Arc::from(["to".to_owned()]),
+            joined: Arc::from([]),
+        },
         claim: Vec::new(),
         load: empty(),
+        join: None,
         settle: BTreeMap::from([
             (Transition::Delivered, Settle { uniform, each }),
             (Transition::Retry, Settle { uniform: None, each: retry }),
         ]),
-        extend: empty(),
+        extend: None,
         reclaim_dead: None,
-        reclaim: empty(),
+        reclaim: None,
         spent: None,
         sweeps: Vec::new(),
         purge: Vec::new(),
@@ -47,6 +54,7 @@ fn program() -> Program {
             requeue_state: Vec::new(),
             cancel_ids: Vec::new(),
             cancel_state: Vec::new(),
+            complete_ids: Vec::new(),
             lag: empty(),
         },
     }
