@@ -4,7 +4,8 @@
 //! change in memory. Invariant: a column is assigned at most once, and the writes satisfy the target state.
 
 use crate::{
-    Claimed, Condition, Contract, Count, Defer, Expr, LeaseBy, Literal, Role, Stage, StateId, Transition,
+    Claimed, Condition, Contract, Count, Defer, Expr, LeaseBy, Literal, Role, Stage, StateId, Sweep,
+    Transition,
 };
 
 /// What an expired lease leaves in the error column.
@@ -21,6 +22,8 @@ pub struct Move<'a> {
     pub transition: Transition,
     pub from: &'a [StateId],
     pub to: Option<StateId>,
+    /// The contract's sweep that makes it; none for the sweep of spent rows, which every stage has.
+    pub sweep: Option<&'a Sweep>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +64,10 @@ pub enum Set {
     /// What it holds (NULL is 0) + the value (NULL is 0).
     Plus(Expr),
     Expr(Expr),
+    /// The value; what the column holds where the value is NULL (`?` in a `[write]`).
+    ExprOrKeep(Expr),
+    /// What the column holds; the value where that is NULL.
+    ExprIfNull(Expr),
 }
 
 impl Contract {
@@ -72,7 +79,37 @@ impl Contract {
         };
         let locks = transition == Transition::Deferred && self.due.defer == Defer::Lease;
         let from = if transition == Transition::Claimed { stage.ready.as_slice() } else { claimed };
-        Move { stage, transition, from, to: if locks { None } else { stage.target(transition) } }
+        Move { stage, transition, from, to: if locks { None } else { stage.target(transition) }, sweep: None }
+    }
+
+    /// What becomes of an expired lease: back to `stage.retry`, or to `stage.dead` where its attempts are spent.
+    pub fn reclaim_move<'a>(&self, stage: &'a Stage, to: StateId) -> Move<'a> {
+        Move { to: Some(to), ..self.lease_move(stage, Transition::Reclaimed) }
+    }
+
+    /// Ready rows that have no attempt left.
+    pub fn spent_move<'a>(&self, stage: &'a Stage) -> Move<'a> {
+        Move { stage, transition: Transition::Swept, from: &stage.ready, to: Some(stage.dead), sweep: None }
+    }
+
+    pub fn sweep_move<'a>(&self, stage: &'a Stage, sweep: &'a Sweep) -> Move<'a> {
+        Move {
+            stage,
+            transition: Transition::Swept,
+            from: &sweep.from,
+            to: Some(sweep.to),
+            sweep: Some(sweep),
+        }
+    }
+
+    /// One pair of an operator's move: `Requeued`, `Cancelled` or `Completed`.
+    pub fn operator_move<'a>(
+        &self,
+        stage: &'a Stage,
+        transition: Transition,
+        (from, to): &'a (StateId, StateId),
+    ) -> Move<'a> {
+        Move { stage, transition, from: std::slice::from_ref(from), to: Some(*to), sweep: None }
     }
 
     /// What a move writes, in the order of the table's roles, then the contract's own writes.
@@ -83,9 +120,7 @@ impl Contract {
         self.assign_due(step, &mut list);
         self.assign_attempts(step, &mut list);
         self.assign_record(step, &mut list);
-        for write in self.writes.iter().filter(|write| write.on.contains(&step.transition)) {
-            list.put(&write.column.name, Set::Expr(write.value.clone()));
-        }
+        self.assign_own(step, &mut list);
         self.assign_marks(step, &mut list);
         list.0
     }
@@ -135,9 +170,67 @@ impl Contract {
                 Condition::Never(true) => list.put(column, Set::Never),
                 // A time that must be there: the lease's and the due time's own rules write it, or it stays.
                 Condition::Null(false) => list.put(column, Set::NowIfNull),
+                Condition::Never(false) if self.may_be_never(step, column) => list.put(column, Set::Now),
                 Condition::Never(false) => {}
             }
         }
+    }
+
+    fn may_be_never(&self, step: &Move<'_>, column: &str) -> bool {
+        let never = (column.to_owned(), Condition::Never(true));
+        step.from.iter().any(|state| self.state(*state).conditions.contains(&never))
+    }
+
+    /// The contract's own writes: a sweep's, then those of one transition, over those of `failed`.
+    fn assign_own(&self, step: &Move<'_>, list: &mut List) {
+        let spent = step.transition == Transition::Swept && step.sweep.is_none();
+        let mut put = |column: &str, value: &Expr| {
+            let value = self.without_outcome(step, value);
+            let set = match value {
+                value if spent => Set::ExprIfNull(value),
+                value if value.may_be_absent() => Set::ExprOrKeep(value),
+                value => Set::Expr(value),
+            };
+            list.put(column, set);
+        };
+        let (shared, own): (Vec<_>, Vec<_>) = self
+            .writes
+            .iter()
+            .filter(|write| write.on.contains(&step.transition))
+            .partition(|write| write.on.len() > 1);
+        shared.into_iter().chain(own).for_each(|write| put(&write.column.name, &write.value));
+        for (column, value) in step.sweep.iter().flat_map(|sweep| &sweep.writes) {
+            put(&column.name, value);
+        }
+    }
+
+    /// Moves that no delivery made have no outcome: its code is the cause, its message the reason, the rest NULL.
+    fn without_outcome(&self, step: &Move<'_>, value: &Expr) -> Expr {
+        let code = match (step.transition, step.to) {
+            (Transition::Reclaimed, _) => "lease_expired",
+            (Transition::Swept, Some(to)) => self.state(to).name.as_str(),
+            _ => return value.clone(),
+        };
+        match value {
+            Expr::Outcome { field, .. } if field == "code" => Expr::Literal(Literal::Text(code.to_owned())),
+            Expr::Outcome { field, .. } if field == "message" => Expr::Reason { optional: true },
+            Expr::Outcome { .. } | Expr::Envelope { .. } => Expr::Null,
+            Expr::Json(members) => Expr::Json(
+                members
+                    .iter()
+                    .map(|(name, value)| (name.clone(), self.without_outcome(step, value)))
+                    .collect(),
+            ),
+            other => other.clone(),
+        }
+    }
+
+    /// Is this state where another stage's failures end? Then the row's error tells why, and a stage that goes on
+    /// from there (a callback) leaves it alone.
+    fn tells_of_failure(&self, state: StateId) -> bool {
+        let taken_up = self.stages.iter().any(|stage| stage.ready.contains(&state));
+        let failed = |stage: &Stage| [stage.dead, stage.rejected, stage.skipped].contains(&state);
+        taken_up && self.stages.iter().any(failed)
     }
 
     fn assign_lease(&self, step: &Move<'_>, list: &mut List) {
@@ -206,8 +299,15 @@ impl Contract {
         let tried = step.transition == Transition::Delivered || step.transition.is_failure();
         let spent = step.transition == Transition::Reclaimed && step.stage.lease.spend;
         match step.transition {
+            _ if step.stage.ready.iter().any(|ready| self.tells_of_failure(*ready)) => {}
+            Transition::Requeued if step.to.is_some_and(|to| self.tells_of_failure(to)) => {}
             Transition::Delivered | Transition::Requeued => self.put_role(Role::Error, Set::Null, list),
-            Transition::Swept => self.put_role(Role::Error, Set::Reason, list),
+            Transition::Swept if step.sweep.is_none() => {
+                self.put_role(Role::Error, Set::ExprIfNull(Expr::Reason { optional: true }), list);
+            }
+            Transition::Swept if step.sweep.is_some_and(|sweep| sweep.reason.is_some()) => {
+                self.put_role(Role::Error, Set::Reason, list);
+            }
             _ if spent || step.transition.is_failure() => self.put_role(Role::Error, Set::Reason, list),
             _ => {}
         }
@@ -250,6 +350,19 @@ impl Contract {
     fn put_role(&self, role: Role, set: Set, list: &mut List) {
         if let Some(column) = self.column(role) {
             list.put(column, set);
+        }
+    }
+}
+
+impl Expr {
+    /// Written with a `?`: in a `[write]` the column then keeps what it holds.
+    fn may_be_absent(&self) -> bool {
+        match self {
+            Self::Reason { optional }
+            | Self::Row { optional, .. }
+            | Self::Envelope { optional, .. }
+            | Self::Outcome { optional, .. } => *optional,
+            _ => false,
         }
     }
 }

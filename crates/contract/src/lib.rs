@@ -5,12 +5,26 @@
 //! a runtime. Invariant: a [`Contract`] in hand is well formed; every way to make one goes through [`Contract::parse`].
 
 mod assign;
+mod builtin;
 mod decide;
+mod layer;
 mod message;
 mod model;
+mod parse;
+mod problem;
+mod raw;
+mod reader;
+mod resolve;
+mod settings;
 mod transition;
+mod verify;
+mod words;
 
 pub use assign::{ATTEMPTS_SPENT, Assignment, DEFERRED_OWNER, LEASE_EXPIRED, Move, Set};
 pub use decide::{Counters, Decision, Got, Verdict};
+pub use layer::Layer;
 pub use model::*;
+pub use problem::{Problem, Problems};
+pub use resolve::Missing;
+pub use settings::{LaneSettings, Outside};
 pub use transition::Transition;

@@ -16,6 +16,8 @@ pub struct Contract {
     /// Composer field → column(s).
     pub message: BTreeMap<String, MessageField>,
     pub states: Vec<State>,
+    /// States that the application itself makes, besides the ready ones.
+    pub producer: Vec<StateId>,
     pub stages: Vec<Stage>,
     pub due: Due,
     pub claim: Claim,
@@ -252,7 +254,10 @@ pub enum Hold {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub by: LeaseBy,
+    /// How long a claim holds. After [`Contract::resolve`] this is the one that the table at hand gets.
     pub duration: Duration,
+    /// How long it holds where the table lacks the optional `lease_until`: nobody can extend it cheaply then.
+    pub without: Duration,
     /// What a claim writes and every settle compares.
     pub fence: Vec<Role>,
     /// Does an expired lease cost an attempt?
@@ -276,6 +281,8 @@ pub struct Attempts {
     pub max: u32,
     /// NULL is 0.
     pub nullable: bool,
+    /// At the limit every result but success is `dead`, a skip or a rejection too.
+    pub strict: bool,
 }
 
 /// What adds one to the counter.
@@ -338,6 +345,8 @@ pub struct Sweep {
     pub publish: bool,
     /// Only where the lane has an external queue.
     pub only_queued: bool,
+    /// What this very sweep writes besides the state.
+    pub writes: Vec<(Column, Expr)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -385,6 +394,7 @@ pub struct Write {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
+    Null,
     Literal(Literal),
     Now,
     Id,
@@ -515,6 +525,10 @@ impl Role {
             Self::Priority => "priority",
             Self::Pool => "pool",
         }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.name() == name)
     }
 
     /// Does the column hold a time?

@@ -98,6 +98,12 @@ pub(crate) fn set(
             Value::Int(int(old).unwrap_or(0) + int(&plus).unwrap_or(0))
         }
         Set::Expr(value) => expr(contract, value, before, after, given, tsid),
+        Set::ExprOrKeep(value) => match expr(contract, value, before, after, given, tsid) {
+            Value::Null => old.clone(),
+            value => value,
+        },
+        Set::ExprIfNull(value) if *old == Value::Null => expr(contract, value, before, after, given, tsid),
+        Set::ExprIfNull(_) => old.clone(),
     }
 }
 
@@ -115,6 +121,7 @@ fn expr(
 ) -> Value {
     let status = |row: &Row| role(contract, row, Role::Status).clone();
     match value {
+        Expr::Null => Value::Null,
         Expr::Literal(value) => literal(value),
         Expr::Now => Value::Int(given.now),
         Expr::Id => get(before, &contract.table.id).clone(),

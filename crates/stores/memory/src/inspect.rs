@@ -1,7 +1,7 @@
 //! What operators see and do, in memory.
 
 use async_trait::async_trait;
-use postrider_contract::{Move, OperatorMove, Role, StateId, Transition};
+use postrider_contract::{OperatorMove, Role, StateId, Transition};
 use postrider_seams::inspect::{
     COUNT_LIMIT, Count, Finding, Inspect, Lag, Level, Page, Query, RowView, Which,
 };
@@ -49,14 +49,13 @@ impl MemoryStore {
         let mut table = self.table.lock();
         let mut moved = 0;
         let chosen = self.which(&table, which)?;
-        for (from, to) in &rule.moves {
+        for pair in &rule.moves {
             let ids: Vec<_> = chosen
                 .iter()
-                .filter(|id| state_of(self.contract(), &table.rows[*id]) == Some(*from))
+                .filter(|id| state_of(self.contract(), &table.rows[*id]) == Some(pair.0))
                 .cloned()
                 .collect();
-            let step =
-                Move { stage: self.stage(), transition, from: std::slice::from_ref(from), to: Some(*to) };
+            let step = self.contract().operator_move(self.stage(), transition, pair);
             self.make_moves(&mut table, &ids, &step, None);
             moved += ids.len() as u64;
         }

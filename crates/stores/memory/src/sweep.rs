@@ -1,6 +1,6 @@
 //! The moves that no lease guards: reclaim, sweeps, purge, and the operator's.
 
-use postrider_contract::{ATTEMPTS_SPENT, LEASE_EXPIRED, Move, StateId, Transition, When};
+use postrider_contract::{ATTEMPTS_SPENT, LEASE_EXPIRED, Move, StateId, When};
 use postrider_seams::RowId;
 use postrider_seams::row::Detail;
 use postrider_seams::store::Reclaimed;
@@ -44,7 +44,7 @@ impl MemoryStore {
         let dead = self.choose(&table, &from, limit, |row| expired(row) && is_last(row));
         let back = self.choose(&table, &from, limit, |row| expired(row) && !is_last(row));
         for (ids, to) in [(&dead, stage.dead), (&back, stage.retry)] {
-            let step = Move { stage, transition: Transition::Reclaimed, from: &from, to: Some(to) };
+            let step = contract.reclaim_move(stage, to);
             self.make_moves(&mut table, ids, &step, Some(LEASE_EXPIRED));
         }
         Reclaimed { retried: back.len() as u64, dead: dead.len() as u64 }
@@ -54,7 +54,7 @@ impl MemoryStore {
         let (contract, stage) = (self.contract(), self.stage());
         let mut table = self.table.lock();
         let spent = self.choose(&table, &stage.ready, limit, |row| !has_attempts_left(contract, stage, row));
-        let step = Move { stage, transition: Transition::Swept, from: &stage.ready, to: Some(stage.dead) };
+        let step = contract.spent_move(stage);
         self.make_moves(&mut table, &spent, &step, Some(ATTEMPTS_SPENT));
         spent.len() as u64
     }
@@ -71,8 +71,7 @@ impl MemoryStore {
         };
         let mut table = self.table.lock();
         let due = self.choose(&table, &rule.from, limit, is_time);
-        let step =
-            Move { stage: self.stage(), transition: Transition::Swept, from: &rule.from, to: Some(rule.to) };
+        let step = self.contract().sweep_move(self.stage(), rule);
         self.make_moves(&mut table, &due, &step, rule.reason.as_deref());
         due.len() as u64
     }

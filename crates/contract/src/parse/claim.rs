@@ -1,0 +1,105 @@
+//! `[due]`, `[claim]` and `[group]`: which rows are next.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::reader::{Item, Scope};
+use crate::{Claim, Columns, Defer, Due, DueNull, Group, Hold, Literal, OnError, Order, Role};
+
+use super::columns::Names;
+use super::schedule::{named_role, role};
+
+const HOLDS: [(&str, Hold); 4] =
+    [("parallel", Hold::Parallel), ("next", Hold::Next), ("wait", Hold::Wait), ("block", Hold::Block)];
+
+pub(super) fn due(scope: &Scope<'_>, columns: &Columns) -> Due {
+    let has_column = columns.get(Role::Due).is_some();
+    let mut due =
+        Due { null: DueNull::Never, after: None, defer: if has_column { Defer::Due } else { Defer::Memory } };
+    let Some(scope) = scope.scope("due") else { return due };
+    if let Some(null) =
+        scope.get("null").and_then(|item| item.choice(&[("now", DueNull::Now), ("never", DueNull::Never)]))
+    {
+        due.null = null;
+    }
+    due.after = scope.get("after").and_then(|item| role(&item));
+    let defers = [("due", Defer::Due), ("lease", Defer::Lease), ("memory", Defer::Memory)];
+    if let Some(defer) = scope.get("defer").and_then(|item| item.choice(&defers)) {
+        due.defer = defer;
+    }
+    scope.finish();
+    due
+}
+
+pub(super) fn claim(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Claim {
+    let by_default: &[Role] =
+        if columns.get(Role::Due).is_some() { &[Role::Due, Role::Id] } else { &[Role::Id] };
+    let order = by_default.iter().map(|role| Order { role: *role, descending: false }).collect();
+    let mut claim = Claim { order, batch: 200, min_age: Duration::ZERO, filter: Vec::new() };
+    let Some(scope) = scope.scope("claim") else { return claim };
+    if let Some(item) = scope.get("order") {
+        claim.order = item.one_or_many().iter().filter_map(|item| order_by(item, columns)).collect();
+    }
+    if let Some(batch) = scope.get("batch").and_then(|item| item.number(1..=1000)) {
+        claim.batch = batch;
+    }
+    if let Some(age) = scope.get("min_age").and_then(|item| item.duration()) {
+        claim.min_age = age;
+    }
+    if let Some(filter) = scope.scope("where") {
+        claim.filter = filter
+            .all()
+            .filter_map(|(column, item)| Some((names.column(column, &item), item.literal()?)))
+            .collect();
+    }
+    scope.finish();
+    claim
+}
+
+fn order_by(item: &Item<'_>, columns: &Columns) -> Option<Order> {
+    let text = item.text()?;
+    let (name, descending) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
+    let role = named_role(name, item)?;
+    if role != Role::Id && columns.get(role).is_none() {
+        item.wrong(
+            format!("no column plays the role `{name}`"),
+            format!("add {name} = \"COLUMN\" to [columns]"),
+        );
+    }
+    Some(Order { role, descending })
+}
+
+pub(super) fn group(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<Group> {
+    let scope = scope.scope("group")?;
+    let by = scope
+        .need("by", "name the column whose rows keep their order")
+        .and_then(|item| Some(names.column(item.text()?, &item)));
+    let none: Option<Literal> = scope.get("none").and_then(|item| item.literal());
+    let sequence = match scope.get("sequence") {
+        Some(item) => {
+            item.one_or_many().iter().filter_map(|item| names.role_or_column(columns, item)).collect()
+        }
+        None => columns.get(Role::Created).map(str::to_owned).into_iter().collect(),
+    };
+    let on_error = scope.get("on_error").and_then(|item| on_error(&item, names));
+    let run = scope.get("run").and_then(|item| item.number(1..=1000)).unwrap_or(50);
+    scope.finish();
+    Some(Group { by: by?, none, sequence, on_error: on_error.unwrap_or(OnError::Always(Hold::Wait)), run })
+}
+
+fn on_error(item: &Item<'_>, names: &Names) -> Option<OnError> {
+    if !item.is_table() {
+        return item.choice(&HOLDS).map(OnError::Always);
+    }
+    let scope = item.scope()?;
+    let column = scope.need("column", "name the column that says it").and_then(|item| {
+        let name = item.text()?;
+        Some(names.column(name, &item))
+    });
+    let values: BTreeMap<String, Hold> = scope
+        .all()
+        .filter(|(value, _)| *value != "column")
+        .filter_map(|(value, item)| Some((value.to_owned(), item.choice(&HOLDS)?)))
+        .collect();
+    Some(OnError::ByColumn { column: column?, values })
+}

@@ -1,0 +1,157 @@
+//! `[table]`, `[columns]`, `[message]`, and what a column's name means elsewhere in the file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::raw::{Node, Place, Raw};
+use crate::reader::{Item, Scope};
+use crate::words;
+use crate::{Column, Columns, MessageField, Role, Table, TimeForm};
+
+/// What layers made of the file's column names.
+pub(crate) struct Names {
+    renamed: BTreeMap<String, String>,
+}
+
+impl Names {
+    pub fn new(base: &Node, root: &Node) -> Self {
+        let (before, after) = (mapped(base), mapped(root));
+        let still_used: BTreeSet<&String> = after.values().collect();
+        let renamed = before
+            .iter()
+            .filter_map(|(key, old)| after.get(key).map(|new| (old.clone(), new.clone())))
+            .filter(|(old, new)| old != new && !still_used.contains(old))
+            .collect();
+        Self { renamed }
+    }
+
+    /// A column that a key or a value of the file mentions, under the name that it has in this lane.
+    pub fn column(&self, name: &str, item: &Item<'_>) -> String {
+        let name = match item.node.place {
+            Place::File(_) => self.renamed.get(name).map_or(name, String::as_str),
+            Place::Layer(_) => name,
+        };
+        check(name, item);
+        name.to_owned()
+    }
+
+    /// The same for a name that may end in `?`.
+    pub fn optional(&self, name: &str, item: &Item<'_>) -> Column {
+        let (bare, optional) = split(name);
+        Column { name: self.column(bare, item), optional }
+    }
+
+    /// A role's column where the word is a role that has one, else a column.
+    pub fn role_or_column(&self, columns: &Columns, item: &Item<'_>) -> Option<String> {
+        let text = item.text()?;
+        let role = Role::from_name(text).and_then(|role| columns.get(role));
+        Some(role.map_or_else(|| self.column(text, item), str::to_owned))
+    }
+}
+
+/// Key path → column, for every key that gives a column its meaning.
+fn mapped(root: &Node) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for path in [&["columns"][..], &["message"], &["table", "id"]] {
+        if let Some(node) = root.at(path) {
+            gather(&path.join("."), node, &mut found);
+        }
+    }
+    found
+}
+
+fn gather(path: &str, node: &Node, found: &mut BTreeMap<String, String>) {
+    match &node.value {
+        Raw::Text(text) => {
+            found.insert(path.to_owned(), split(text).0.to_owned());
+        }
+        Raw::Table(entries) => {
+            for entry in entries {
+                gather(&crate::reader::join(path, &entry.key), &entry.node, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn split(name: &str) -> (&str, bool) {
+    name.strip_suffix('?').map_or((name, false), |bare| (bare, true))
+}
+
+fn check(name: &str, item: &Item<'_>) {
+    if let Err(why) = words::identifier(name) {
+        item.wrong(why, "");
+    }
+}
+
+pub(super) fn table(scope: &Scope<'_>) -> Option<Table> {
+    let Some(table) = scope.scope("table") else {
+        if scope.get("table").is_none() {
+            scope.need("table", "add [table] with name and id");
+        }
+        return None;
+    };
+    let name = table.need("name", "write name = \"TABLE\" or \"SCHEMA.TABLE\"").and_then(|item| {
+        let text = item.text()?;
+        let (schema, name) = match text.split_once('.') {
+            Some((schema, name)) => (Some(schema), name),
+            None => (None, text),
+        };
+        schema.into_iter().chain([name]).for_each(|part| check(part, &item));
+        Some((schema.map(str::to_owned), name.to_owned()))
+    });
+    let id = table.need("id", "write id = \"the key's column\"").and_then(|item| {
+        let text = item.text()?;
+        check(text, &item);
+        Some(text.to_owned())
+    });
+    let time = table.get("time").and_then(|item| {
+        item.choice(&[
+            ("native", TimeForm::Native),
+            ("epoch_s", TimeForm::EpochSeconds),
+            ("epoch_ms", TimeForm::EpochMillis),
+            ("iso8601", TimeForm::Iso8601),
+        ])
+    });
+    table.finish();
+    let (schema, name) = name?;
+    Some(Table { schema, name, id: id?, time: time.unwrap_or(TimeForm::Native) })
+}
+
+fn column(item: &Item<'_>) -> Option<Column> {
+    let (name, optional) = split(item.text()?);
+    check(name, item);
+    Some(Column { name: name.to_owned(), optional })
+}
+
+pub(super) fn columns(scope: &Scope<'_>) -> Columns {
+    let mut found = Columns::default();
+    let Some(columns) = scope.scope("columns") else { return found };
+    for (key, item) in columns.all() {
+        match Role::from_name(key) {
+            Some(Role::Id) => item.wrong("the key is no role", "name it in [table] id"),
+            Some(role) => {
+                if let Some(column) = column(&item) {
+                    found.0.insert(role, column);
+                }
+            }
+            None => {
+                let roles = Role::ALL.iter().filter(|role| **role != Role::Id).map(|role| role.name());
+                item.wrong("unknown role", words::meant(key, roles));
+            }
+        }
+    }
+    found
+}
+
+pub(super) fn message(scope: &Scope<'_>) -> BTreeMap<String, MessageField> {
+    let Some(message) = scope.scope("message") else { return BTreeMap::new() };
+    let field = |(key, item): (&str, Item<'_>)| {
+        if !item.is_table() {
+            return Some((key.to_owned(), MessageField::Column(column(&item)?)));
+        }
+        let inner = item.scope()?;
+        let columns = inner.all().filter_map(|(key, item)| Some((key.to_owned(), column(&item)?))).collect();
+        Some((key.to_owned(), MessageField::Columns(columns)))
+    };
+    message.all().filter_map(field).collect()
+}

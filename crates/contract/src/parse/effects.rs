@@ -1,0 +1,232 @@
+//! `[[effect]]`, `[write]`, `[[join]]`, and the values that they hold.
+
+use crate::raw::Raw;
+use crate::reader::{Item, Scope};
+use crate::words;
+use crate::{Column, Effect, Expr, Join, Literal, Transition, Write};
+
+use super::columns::Names;
+
+const FAILED: [Transition; 4] =
+    [Transition::Retry, Transition::Dead, Transition::Rejected, Transition::Skipped];
+
+/// A transition by name; `failed` is four of them.
+fn transitions(name: &str, item: &Item<'_>) -> Vec<Transition> {
+    if name == "failed" {
+        return FAILED.to_vec();
+    }
+    let found = Transition::from_name(name);
+    if found.is_none() {
+        let known = Transition::ALL.iter().map(|transition| transition.name()).chain(["failed"]);
+        item.wrong(format!("unknown transition `{name}`"), words::meant(name, known));
+    }
+    found.into_iter().collect()
+}
+
+pub(super) fn effects(scope: &Scope<'_>, names: &Names) -> Vec<Effect> {
+    let Some(items) = scope.get("effect").and_then(|item| item.list()) else { return Vec::new() };
+    items.iter().filter_map(|item| effect(&item.scope()?, names)).collect()
+}
+
+fn effect(scope: &Scope<'_>, names: &Names) -> Option<Effect> {
+    let on = scope.need("on", "list the transitions that it goes with").map(|item| {
+        let mut on: Vec<Transition> = Vec::new();
+        for item in item.one_or_many() {
+            for transition in item.text().map(|name| transitions(name, &item)).unwrap_or_default() {
+                if !on.contains(&transition) {
+                    on.push(transition);
+                }
+            }
+        }
+        on
+    });
+    let table = scope.need("insert", "name the table that gets the row").and_then(|item| table_name(&item));
+    let values = scope.need("values", "write values = { column = value }").and_then(|item| {
+        let values = item.scope()?;
+        Some(
+            values
+                .all()
+                .filter_map(|(column, item)| {
+                    if let Err(why) = words::identifier(column) {
+                        item.wrong(why, "");
+                    }
+                    Some((column.to_owned(), expr(&item, names)?))
+                })
+                .collect(),
+        )
+    });
+    scope.finish();
+    Some(Effect { on: on?, table: table?, values: values? })
+}
+
+fn table_name(item: &Item<'_>) -> Option<String> {
+    let text = item.text()?;
+    let parts: Vec<&str> = text.splitn(2, '.').collect();
+    for part in parts {
+        if let Err(why) = words::identifier(part) {
+            item.wrong(why, "");
+        }
+    }
+    Some(text.to_owned())
+}
+
+pub(super) fn writes(scope: &Scope<'_>, names: &Names) -> Vec<Write> {
+    let Some(scope) = scope.scope("write") else { return Vec::new() };
+    let mut found = Vec::new();
+    for (name, item) in scope.all() {
+        let on = transitions(name, &item);
+        let Some(columns) = item.scope() else { continue };
+        for (column, value) in assigned(&columns, names) {
+            found.push(Write { on: on.clone(), column, value });
+        }
+    }
+    found
+}
+
+/// `column = value` pairs; a column may end in `?`.
+pub(super) fn assigned(scope: &Scope<'_>, names: &Names) -> Vec<(Column, Expr)> {
+    scope
+        .all()
+        .filter_map(|(column, item)| Some((names.optional(column, &item), expr(&item, names)?)))
+        .collect()
+}
+
+fn expr(item: &Item<'_>, names: &Names) -> Option<Expr> {
+    match &item.node.value {
+        Raw::Text(text) => match text.strip_prefix('$') {
+            Some(rest) if !rest.starts_with('$') => variable(rest, item, names),
+            Some(rest) => Some(Expr::Literal(Literal::Text(rest.to_owned()))),
+            None => Some(Expr::Literal(Literal::Text(text.clone()))),
+        },
+        Raw::Table(_) => json(item, names),
+        _ => item.literal().map(Expr::Literal),
+    }
+}
+
+fn json(item: &Item<'_>, names: &Names) -> Option<Expr> {
+    let scope = item.scope()?;
+    let object = scope.need("json", "write { json = { member = value } }").and_then(|item| item.scope());
+    scope.finish();
+    let members =
+        object?.all().filter_map(|(name, item)| Some((name.to_owned(), expr(&item, names)?))).collect();
+    Some(Expr::Json(members))
+}
+
+/// What follows the `$`.
+fn variable(text: &str, item: &Item<'_>, names: &Names) -> Option<Expr> {
+    const KNOWN: [&str; 12] = [
+        "$now",
+        "$id",
+        "$state",
+        "$from",
+        "$reason",
+        "$attempts",
+        "$claimed_at",
+        "$worker",
+        "$tsid",
+        "$row.COLUMN",
+        "$envelope.FIELD",
+        "$outcome.FIELD",
+    ];
+    let (name, optional) = text.strip_suffix('?').map_or((text, false), |name| (name, true));
+    let simple = match name {
+        "now" => Some(Expr::Now),
+        "id" => Some(Expr::Id),
+        "state" => Some(Expr::State),
+        "from" => Some(Expr::From),
+        "attempts" => Some(Expr::Attempts),
+        "claimed_at" => Some(Expr::ClaimedAt),
+        "worker" => Some(Expr::Worker),
+        "tsid" => Some(Expr::Tsid),
+        "reason" => return Some(Expr::Reason { optional }),
+        _ => None,
+    };
+    if let Some(simple) = simple {
+        if optional {
+            item.wrong(format!("`${name}` is always there"), "leave out the `?`");
+        }
+        return Some(simple);
+    }
+    let found = match name.split_once('.') {
+        Some(("row", column)) => Some(Expr::Row { column: names.column(column, item), optional }),
+        Some(("envelope", field)) if is_field(field) => {
+            Some(Expr::Envelope { field: field.to_owned(), optional })
+        }
+        Some(("outcome", field)) if is_field(field) => {
+            Some(Expr::Outcome { field: field.to_owned(), optional })
+        }
+        _ => None,
+    };
+    if found.is_none() {
+        let remedy = format!(
+            "{}; a text that starts with a dollar is written `$$`",
+            words::meant(&format!("${name}"), KNOWN)
+        );
+        item.wrong(format!("`${text}` is no value"), remedy);
+    }
+    found
+}
+
+fn is_field(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+pub(super) fn joins(scope: &Scope<'_>, names: &Names) -> Vec<Join> {
+    let Some(items) = scope.get("join").and_then(|item| item.list()) else { return Vec::new() };
+    let mut known: Vec<String> = vec!["row".to_owned()];
+    let mut found = Vec::new();
+    for item in items {
+        let Some(join) = item.scope().and_then(|scope| join(&scope, &known, names)) else { continue };
+        if known.contains(&join.alias) {
+            item.wrong(format!("`{}` is taken", join.alias), "choose another `as`");
+        }
+        known.push(join.alias.clone());
+        found.push(join);
+    }
+    found
+}
+
+fn join(scope: &Scope<'_>, known: &[String], names: &Names) -> Option<Join> {
+    let alias = scope.need("as", "write as = \"the name that the composer reads it by\"").and_then(|item| {
+        let text = item.text()?;
+        if !is_field(text) {
+            item.wrong(format!("{text:?} is no name"), "letters, digits and `_`");
+        }
+        Some(text.to_owned())
+    });
+    let table = scope.need("table", "name the joined table").and_then(|item| table_name(&item));
+    let on = scope.need("on", "write on = { its_column = \"row.column\" }").and_then(|item| {
+        let pairs = item.scope()?;
+        Some(
+            pairs
+                .all()
+                .filter_map(|(column, item)| equality(column, &item, known, names))
+                .collect::<Vec<_>>(),
+        )
+    });
+    let columns = scope
+        .need("columns", "list the columns that the composer reads")
+        .map(|item| item.one_or_many().iter().filter_map(Item::text).map(str::to_owned).collect());
+    let optional = scope.get("optional").and_then(|item| item.truth()).unwrap_or(false);
+    scope.finish();
+    Some(Join { alias: alias?, table: table?, on: on?, columns: columns?, optional })
+}
+
+fn equality(
+    column: &str,
+    item: &Item<'_>,
+    known: &[String],
+    names: &Names,
+) -> Option<(String, (String, String))> {
+    let text = item.text()?;
+    let Some((side, other)) = text.split_once('.') else {
+        item.wrong(format!("`{text}` does not say whose column it is"), format!("write \"row.{text}\""));
+        return None;
+    };
+    if !known.iter().any(|known| known == side) {
+        let remedy = words::meant(side, known.iter().map(String::as_str));
+        item.wrong(format!("`{side}` is not joined above"), remedy);
+    }
+    let other = if side == "row" { names.column(other, item) } else { other.to_owned() };
+    Some((column.to_owned(), (side.to_owned(), other)))
+}

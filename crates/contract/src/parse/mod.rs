@@ -1,0 +1,163 @@
+//! From TOML to the checked model. Owns the order of reading; each part of the language has a file of its own.
+//! Invariant: reading never stops at a mistake that leaves anything else to read.
+
+mod claim;
+mod columns;
+mod effects;
+mod moves;
+mod schedule;
+mod stages;
+mod states;
+
+use toml::de::DeTable;
+
+use crate::problem::{Problem, Problems};
+use crate::raw::{self, Node};
+use crate::reader::{Log, Scope, line_and_column};
+use crate::{Contract, DynamoDb, Layer, Version, verify};
+use columns::Names;
+use states::States;
+
+/// The major version of the language that this build reads.
+const MAJOR: u32 = 1;
+
+impl Contract {
+    /// Reads and verifies a contract. `file` only names it in messages.
+    pub fn parse(file: &str, text: &str) -> Result<Self, Problems> {
+        Self::parse_with(file, text, &[])
+    }
+
+    /// The same with layers merged over the file before anything is checked, the last one on top.
+    ///
+    /// A layer that renames the column of a role, of a message field or of the key renames it wherever the file
+    /// mentions it (in states, writes, sweeps …).
+    pub fn parse_with(file: &str, text: &str, layers: &[Layer]) -> Result<Self, Problems> {
+        let (table, errors) = DeTable::parse_recoverable(text);
+        if let Some(problems) =
+            Problems::new(errors.iter().map(|error| malformed(file, text, error)).collect())
+        {
+            return Err(problems);
+        }
+        let base = raw::from_file(&table);
+        let mut root = base.clone();
+        for (index, layer) in layers.iter().enumerate() {
+            raw::merge(&mut root, layer, index);
+        }
+        let mut log = Log::new(file, text, layers);
+        log.learn(&root);
+        let contract = read(&log, &base, &root);
+        if let Some(contract) = &contract {
+            verify::verify(contract, &log);
+        }
+        match (Problems::new(log.into_problems()), contract) {
+            (None, Some(contract)) => Ok(contract),
+            (Some(problems), _) => Err(problems),
+            (None, None) => unreachable!("nothing is left out without a complaint"),
+        }
+    }
+}
+
+fn malformed(file: &str, text: &str, error: &toml::de::Error) -> Problem {
+    Problem {
+        origin: file.to_owned(),
+        place: error.span().map(|span| line_and_column(text, span.start)),
+        key: String::new(),
+        what: format!("not TOML: {}", error.message()),
+        remedy: String::new(),
+    }
+}
+
+fn read<'a>(log: &'a Log<'a>, base: &Node, root: &'a Node) -> Option<Contract> {
+    let scope = Scope::root(log, root);
+    let names = Names::new(base, root);
+    let name = scope.need("contract", "write contract = \"NAME\"").and_then(|item| item.text());
+    let version = read_version(&scope);
+    let composer = scope.get("composer").and_then(|item| item.text());
+    let table = columns::table(&scope);
+    let columns = columns::columns(&scope);
+    let message = columns::message(&scope);
+    let mut states = States::read(&scope, &names, &columns);
+    let stages = stages::stages(&scope, &mut states, &columns, composer);
+    let due = claim::due(&scope, &columns);
+    let claim = claim::claim(&scope, &names, &columns);
+    let group = claim::group(&scope, &names, &columns);
+    let sweeps = moves::sweeps(&scope, &mut states, &names, &columns);
+    let producer = states.producer(&scope);
+    let operator = moves::operator(&scope, &mut states, stages.as_deref());
+    let retention = moves::retention(&scope, &states, &names, &columns);
+    let effects = effects::effects(&scope, &names);
+    let writes = effects::writes(&scope, &names);
+    let joins = effects::joins(&scope, &names);
+    let settings = read_settings(&scope);
+    let dynamodb = read_dynamodb(&scope);
+    scope.finish();
+    Some(Contract {
+        name: name?.to_owned(),
+        version: version?,
+        table: table?,
+        columns,
+        message,
+        states: states.list,
+        producer,
+        stages: stages?,
+        due,
+        claim,
+        group,
+        sweeps,
+        cancel: operator.cancel,
+        requeue: operator.requeue,
+        complete: operator.complete,
+        retention,
+        effects,
+        writes,
+        joins,
+        settings,
+        dynamodb,
+    })
+}
+
+fn read_version(scope: &Scope<'_>) -> Option<Version> {
+    let item = scope.need("version", "write version = \"1.0\"")?;
+    let text = item.text()?;
+    let parts =
+        text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    match parts {
+        Some((MAJOR, minor)) => Some(Version { major: MAJOR, minor }),
+        Some((major, _)) => {
+            item.wrong(
+                format!("major version {major} is not known here"),
+                format!("this build reads {MAJOR}.x"),
+            );
+            None
+        }
+        None => {
+            item.wrong(format!("{text:?} is no version"), "write \"MAJOR.MINOR\", such as \"1.0\"");
+            None
+        }
+    }
+}
+
+fn read_settings(scope: &Scope<'_>) -> std::collections::BTreeMap<String, String> {
+    let Some(settings) = scope.scope("settings") else { return std::collections::BTreeMap::new() };
+    let read = |(name, item): (&str, crate::reader::Item<'_>)| {
+        let target = item.text()?;
+        if !crate::settings::is_target(target) {
+            item.wrong(format!("`{target}` can't be set from outside"), crate::settings::targets(target));
+            return None;
+        }
+        Some((name.to_owned(), target.to_owned()))
+    };
+    settings.all().filter_map(read).collect()
+}
+
+fn read_dynamodb(scope: &Scope<'_>) -> Option<DynamoDb> {
+    let dynamodb = scope.scope("dynamodb")?;
+    let word = |key: &'static str, example: &str| {
+        dynamodb.need(key, example).and_then(|item| item.text()).map(str::to_owned)
+    };
+    let layout = word("layout", "write layout = \"meta_and_history\"");
+    let index = word("index", "write index = \"StatusIndex\"");
+    let ttl = word("ttl", "write ttl = \"TTL\"");
+    dynamodb.finish();
+    Some(DynamoDb { layout: layout?, index: index?, ttl: ttl? })
+}

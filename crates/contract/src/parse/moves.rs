@@ -1,0 +1,182 @@
+//! `[[sweep]]`, `[cancel]`, `[requeue]`, `[complete]` and `[retention]`: moves that no worker makes.
+
+use std::time::Duration;
+
+use crate::reader::{Item, Scope};
+use crate::{Columns, OperatorMove, Retention, Role, Stage, StateId, Sweep, When};
+
+use super::columns::Names;
+use super::effects;
+use super::states::States;
+
+pub(super) fn sweeps(scope: &Scope<'_>, states: &mut States, names: &Names, columns: &Columns) -> Vec<Sweep> {
+    let Some(items) = scope.get("sweep").and_then(|item| item.list()) else { return Vec::new() };
+    items.iter().filter_map(|item| sweep(&item.scope()?, states, names, columns)).collect()
+}
+
+fn sweep(scope: &Scope<'_>, states: &mut States, names: &Names, columns: &Columns) -> Option<Sweep> {
+    let from: Option<Vec<StateId>> = scope
+        .need("from", "name the state(s) that it takes rows from")
+        .map(|item| item.one_or_many().iter().filter_map(|item| states.intern(item)).collect());
+    let to = scope.need("to", "name the state that it moves rows to").and_then(|item| states.intern(&item));
+    let when = when(scope, names, columns);
+    let every = scope.get("every").and_then(|item| item.positive()).unwrap_or(Duration::from_mins(1));
+    let reason = scope.get("reason").and_then(|item| item.text()).map(str::to_owned);
+    let publish = scope.get("publish").and_then(|item| item.truth()).unwrap_or(false);
+    let only_queued = scope.get("only").and_then(|item| item.choice(&[("queued", true)])).unwrap_or(false);
+    let writes = scope.scope("write").map(|write| effects::assigned(&write, names)).unwrap_or_default();
+    scope.finish();
+    Some(Sweep { from: from?, to: to?, when: when?, every, reason, publish, only_queued, writes })
+}
+
+fn when(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<When> {
+    let (age, since, at) = (scope.get("older_than"), scope.get("since"), scope.get("at"));
+    match (age, at) {
+        (Some(age), Some(_)) => {
+            age.wrong("stands beside `at`", "keep one of the two");
+            None
+        }
+        (Some(age), None) => {
+            let since = match since {
+                Some(item) => names.role_or_column(columns, &item),
+                None => columns.get(Role::Created).map(str::to_owned).or_else(|| {
+                    age.wrong(
+                        "counts since `created`, and no column plays that role",
+                        "add since = \"COLUMN\"",
+                    );
+                    None
+                }),
+            };
+            Some(When::OlderThan { age: age.duration()?, since: since? })
+        }
+        (None, at) => {
+            if let Some(since) = since {
+                since.wrong("has no meaning without `older_than`", "add older_than = \"15m\"");
+            }
+            match at {
+                Some(item) => Some(When::At { column: names.role_or_column(columns, &item)? }),
+                None => Some(When::Always),
+            }
+        }
+    }
+}
+
+/// What operators can do.
+pub(super) struct Operator {
+    pub cancel: Option<OperatorMove>,
+    pub requeue: Option<OperatorMove>,
+    pub complete: Option<OperatorMove>,
+}
+
+pub(super) fn operator(scope: &Scope<'_>, states: &mut States, stages: Option<&[Stage]>) -> Operator {
+    let cancel = scope.scope("cancel").and_then(|scope| by_hand(&scope, states));
+    let complete = scope.scope("complete").and_then(|scope| by_hand(&scope, states));
+    let stages = stages.unwrap_or_default();
+    let requeue = match scope.scope("requeue") {
+        Some(scope) => requeue(&scope, states, stages),
+        None => default_requeue(stages),
+    };
+    Operator { cancel, requeue, complete }
+}
+
+fn by_hand(scope: &Scope<'_>, states: &mut States) -> Option<OperatorMove> {
+    let from = scope.need("from", "name the state(s) that it takes rows from");
+    let to = scope.need("to", "name the state that it moves rows to").and_then(|item| states.intern(&item));
+    scope.finish();
+    let from: Vec<StateId> = from?.one_or_many().iter().filter_map(|item| states.known(item)).collect();
+    let to = to?;
+    Some(OperatorMove { moves: from.into_iter().map(|from| (from, to)).collect() })
+}
+
+fn requeue(scope: &Scope<'_>, states: &mut States, stages: &[Stage]) -> Option<OperatorMove> {
+    let to = scope.get("to").map(|item| states.intern(&item));
+    let from = scope.get("from");
+    scope.finish();
+    let mut moves = Vec::new();
+    match (from, to) {
+        (_, Some(None)) => return None,
+        (None, to) => {
+            for (from, ready) in default_requeue(stages)?.moves {
+                moves.push((from, to.flatten().unwrap_or(ready)));
+            }
+        }
+        (Some(item), to) => {
+            for item in item.one_or_many() {
+                let Some(from) = states.known(&item) else { continue };
+                match to.flatten().or_else(|| ready_of(from, stages)) {
+                    Some(to) => moves.push((from, to)),
+                    None if stages.is_empty() => {}
+                    None => no_way_back(&item),
+                }
+            }
+        }
+    }
+    Some(OperatorMove { moves })
+}
+
+fn no_way_back(item: &Item<'_>) {
+    item.wrong(
+        "no stage ends there, and there is more than one stage to go back to",
+        "say where: to = \"STATE\"",
+    );
+}
+
+/// The first ready state of the stage that ended in `from`; of the only stage where none did.
+fn ready_of(from: StateId, stages: &[Stage]) -> Option<StateId> {
+    let ended = |stage: &&Stage| [stage.dead, stage.rejected, stage.skipped].contains(&from);
+    let stage = stages.iter().find(ended).or(if let [only] = stages { Some(only) } else { None })?;
+    stage.ready.first().copied()
+}
+
+/// From every end of a failure that no stage takes up, back to where its stage began.
+fn default_requeue(stages: &[Stage]) -> Option<OperatorMove> {
+    let mut moves: Vec<(StateId, StateId)> = Vec::new();
+    for stage in stages {
+        for from in [stage.dead, stage.rejected] {
+            let taken_up = stages.iter().any(|other| other.ready.contains(&from));
+            if let (false, false, Some(to)) =
+                (taken_up, moves.iter().any(|(known, _)| *known == from), stage.ready.first())
+            {
+                moves.push((from, *to));
+            }
+        }
+    }
+    (!moves.is_empty()).then_some(OperatorMove { moves })
+}
+
+pub(super) fn retention(
+    scope: &Scope<'_>,
+    states: &States,
+    names: &Names,
+    columns: &Columns,
+) -> Vec<Retention> {
+    let Some(scope) = scope.scope("retention") else { return Vec::new() };
+    let read = |(name, item): (&str, Item<'_>)| {
+        let state = states.known_name(name, &item)?;
+        let (after, since) = if item.is_table() {
+            let scope = item.scope()?;
+            let after = scope.need("after", "write after = \"7d\"").and_then(|item| item.positive());
+            let since = scope.get("since").map(|item| {
+                item.one_or_many().iter().filter_map(|item| names.role_or_column(columns, item)).collect()
+            });
+            scope.finish();
+            (after, since)
+        } else {
+            (item.positive(), None)
+        };
+        let since: Vec<String> = since.unwrap_or_else(|| {
+            [Role::Finished, Role::Attempted, Role::Updated, Role::Created]
+                .into_iter()
+                .filter_map(|role| columns.get(role).map(str::to_owned))
+                .collect()
+        });
+        if since.is_empty() {
+            item.wrong(
+                "no column tells how old a row is",
+                "add since = \"COLUMN\", or the role finished, updated or created",
+            );
+        }
+        Some(Retention { state, after: after?, since })
+    };
+    scope.all().filter_map(read).collect()
+}

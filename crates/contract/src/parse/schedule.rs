@@ -1,0 +1,239 @@
+//! `[attempts]`, `[retry]` and `[lease]`: at the top for every stage, or key by key in one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::reader::{Item, Scope};
+use crate::words;
+use crate::{Attempts, Columns, Count, Lease, LeaseBy, Power, Retry, Role, Schedule};
+
+#[derive(Default, Clone, Copy)]
+pub(super) struct RawAttempts {
+    count: Option<Count>,
+    max: Option<u32>,
+    nullable: Option<bool>,
+    strict: Option<bool>,
+}
+
+impl RawAttempts {
+    pub fn read(scope: Option<Scope<'_>>) -> Self {
+        let Some(scope) = scope else { return Self::default() };
+        let counts = [
+            ("retries", Count::Retries),
+            ("failures", Count::Failures),
+            ("attempts", Count::Attempts),
+            ("claims", Count::Claims),
+        ];
+        let found = Self {
+            count: scope.get("count").and_then(|item| item.choice(&counts)),
+            max: scope.get("max").and_then(|item| item.number(1..=u32::MAX)),
+            nullable: scope.get("nullable").and_then(|item| item.truth()),
+            strict: scope.get("strict").and_then(|item| item.truth()),
+        };
+        scope.finish();
+        found
+    }
+
+    pub fn over(self, top: Self) -> Attempts {
+        Attempts {
+            count: self.count.or(top.count).unwrap_or(Count::Failures),
+            max: self.max.or(top.max).unwrap_or(5),
+            nullable: self.nullable.or(top.nullable).unwrap_or(false),
+            strict: self.strict.or(top.strict).unwrap_or(false),
+        }
+    }
+}
+
+#[derive(Default, Clone)]
+pub(super) struct RawLease {
+    by: Option<LeaseBy>,
+    duration: Option<Duration>,
+    without: Option<Duration>,
+    fence: Option<Vec<Role>>,
+    spend: Option<bool>,
+}
+
+impl RawLease {
+    pub fn read(scope: Option<Scope<'_>>) -> Self {
+        let Some(scope) = scope else { return Self::default() };
+        let kinds = [("time", LeaseBy::Time), ("due", LeaseBy::Due), ("exclusive", LeaseBy::Exclusive)];
+        let found = Self {
+            by: scope.get("by").and_then(|item| item.choice(&kinds)),
+            duration: scope.get("for").and_then(|item| item.positive()),
+            without: scope.get("without").and_then(|item| item.positive()),
+            fence: scope.get("fence").map(|item| item.one_or_many().iter().filter_map(role).collect()),
+            spend: scope.get("spend").and_then(|item| item.truth()),
+        };
+        scope.finish();
+        found
+    }
+
+    pub fn over(self, top: &Self, columns: &Columns) -> Lease {
+        let by = self.by.or(top.by).unwrap_or(LeaseBy::Time);
+        let duration = self.duration.or(top.duration).unwrap_or(Duration::from_mins(5));
+        Lease {
+            by,
+            duration,
+            without: self.without.or(top.without).unwrap_or(duration),
+            fence: self.fence.or_else(|| top.fence.clone()).unwrap_or_else(|| default_fence(by, columns)),
+            spend: self.spend.or(top.spend).unwrap_or(true),
+        }
+    }
+}
+
+/// `version`, else `owner` and `claimed_at`, else `claimed_at`; columns that may be absent fence nothing.
+fn default_fence(by: LeaseBy, columns: &Columns) -> Vec<Role> {
+    let sure = |role: Role| columns.0.get(&role).is_some_and(|column| !column.optional);
+    let candidates: [&[Role]; 3] = match by {
+        LeaseBy::Due => [&[Role::Version], &[Role::Due], &[]],
+        LeaseBy::Time | LeaseBy::Exclusive => {
+            [&[Role::Version], &[Role::Owner, Role::ClaimedAt], &[Role::ClaimedAt]]
+        }
+    };
+    let found =
+        candidates.into_iter().find(|roles| !roles.is_empty() && roles.iter().all(|role| sure(*role)));
+    found.map(<[Role]>::to_vec).unwrap_or_default()
+}
+
+/// A role by its name.
+pub(super) fn role(item: &Item<'_>) -> Option<Role> {
+    let text = item.text()?;
+    named_role(text, item)
+}
+
+pub(super) fn named_role(text: &str, item: &Item<'_>) -> Option<Role> {
+    let found = Role::from_name(text);
+    if found.is_none() {
+        let remedy = words::meant(text, Role::ALL.iter().map(|role| role.name()));
+        item.wrong(format!("unknown role `{text}`"), remedy);
+    }
+    found
+}
+
+/// The numbers of one schedule, as far as they are given.
+#[derive(Default, Clone)]
+struct RawSchedule {
+    base: Option<Duration>,
+    factor: Option<f64>,
+    power: Option<Power>,
+    cap: Option<Duration>,
+    jitter: Option<f64>,
+    delays: Option<Vec<Duration>>,
+}
+
+impl RawSchedule {
+    fn read(scope: &Scope<'_>) -> Self {
+        let base = scope.get("base");
+        let delays = scope.get("delays");
+        if let (Some(_), Some(delays)) = (&base, &delays) {
+            delays.wrong("stands beside `base`", "keep one of the two");
+        }
+        Self {
+            base: base.and_then(|item| item.positive()),
+            factor: scope.get("factor").and_then(|item| item.fraction(1.0..=100.0)),
+            power: scope
+                .get("power")
+                .and_then(|item| item.choice(&[("n", Power::N), ("n-1", Power::NMinusOne)])),
+            cap: scope.get("cap").and_then(|item| item.positive()),
+            jitter: scope.get("jitter").and_then(|item| item.fraction(0.0..=1.0)),
+            delays: delays.and_then(|item| read_delays(&item)),
+        }
+    }
+
+    fn or(self, top: &Self) -> Self {
+        // A stage that picks the other kind of schedule has no use for the first kind's numbers.
+        let own_kind = self.base.is_some() || self.delays.is_some();
+        let base = if own_kind { self.base } else { top.base };
+        let delays = if own_kind { self.delays } else { top.delays.clone() };
+        Self {
+            base,
+            delays,
+            factor: self.factor.or(top.factor),
+            power: self.power.or(top.power),
+            cap: self.cap.or(top.cap),
+            jitter: self.jitter.or(top.jitter),
+        }
+    }
+
+    fn finished(self) -> Option<Schedule> {
+        let jitter = self.jitter.unwrap_or(0.0);
+        if let Some(delays) = self.delays {
+            return Some(Schedule::Delays { delays, cap: self.cap, jitter });
+        }
+        Some(Schedule::Exponential {
+            base: self.base?,
+            factor: self.factor.unwrap_or(2.0),
+            power: self.power.unwrap_or(Power::NMinusOne),
+            cap: self.cap.unwrap_or(Duration::from_hours(1)),
+            jitter,
+        })
+    }
+}
+
+fn read_delays(item: &Item<'_>) -> Option<Vec<Duration>> {
+    let items = item.list()?;
+    if items.is_empty() {
+        item.wrong("is empty", "list at least one delay, such as [\"30s\"]");
+        return None;
+    }
+    items.iter().map(Item::duration).collect()
+}
+
+#[derive(Default, Clone)]
+pub(super) struct RawRetry {
+    schedule: RawSchedule,
+    column: Option<String>,
+    default: Option<String>,
+    named: Option<BTreeMap<String, Schedule>>,
+    path: Option<String>,
+}
+
+impl RawRetry {
+    /// `scope` stays open: a stage's `[stage.retry]` also has `to`.
+    pub fn read(scope: &Scope<'_>) -> Self {
+        let named = scope.scope("named").map(|named| named.all().filter_map(read_named).collect());
+        let column = scope.get("column").and_then(|item| {
+            let text = item.text()?;
+            words::identifier(text).map_err(|why| item.wrong(why, "")).ok()?;
+            Some(text.to_owned())
+        });
+        let default = scope.get("default").and_then(|item| {
+            let text = item.text()?;
+            let known: Vec<&str> = named.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
+            if !known.contains(&text) {
+                item.wrong(format!("no schedule is named `{text}`"), words::meant(text, known));
+            }
+            Some(text.to_owned())
+        });
+        let schedule = RawSchedule::read(scope);
+        Self { schedule, column, default, named, path: Some(scope.path.clone()) }
+    }
+
+    pub fn over(self, top: &Self, scope: &Scope<'_>) -> Retry {
+        let named = self.named.or_else(|| top.named.clone()).unwrap_or_default();
+        let default = self.default.or_else(|| top.default.clone());
+        let by_name = default.as_ref().and_then(|name| named.get(name)).cloned();
+        let schedule = by_name.or_else(|| self.schedule.or(&top.schedule).finished()).unwrap_or_else(|| {
+            if default.is_none() {
+                let path = self.path.or_else(|| top.path.clone()).unwrap_or_else(|| "retry".to_owned());
+                scope.log.key(
+                    &path,
+                    "has no schedule",
+                    "give `base` (\"30s\"), `delays`, or `named` with `default`",
+                );
+            }
+            Schedule::Delays { delays: vec![Duration::ZERO], cap: None, jitter: 0.0 }
+        });
+        Retry { schedule, column: self.column.or_else(|| top.column.clone()), named }
+    }
+}
+
+fn read_named((name, item): (&str, Item<'_>)) -> Option<(String, Schedule)> {
+    let scope = item.scope()?;
+    let schedule = RawSchedule::read(&scope).finished();
+    scope.finish();
+    if schedule.is_none() {
+        item.wrong("has no schedule", "give `base` or `delays`");
+    }
+    Some((name.to_owned(), schedule?))
+}

@@ -1,0 +1,122 @@
+//! `[states]`, and the states that are named by use alone.
+
+use crate::reader::{Item, Scope};
+use crate::words;
+use crate::{Columns, Condition, Literal, Role, State, StateId};
+
+use super::columns::Names;
+
+/// The states so far. A name that a stage, a sweep or an operator's move uses for the first time is the text of the
+/// status column.
+pub(crate) struct States {
+    status: Option<String>,
+    pub list: Vec<State>,
+}
+
+impl States {
+    pub fn read(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Self {
+        let mut states = Self { status: columns.get(Role::Status).map(str::to_owned), list: Vec::new() };
+        if let Some(described) = scope.scope("states") {
+            for (name, item) in described.all() {
+                states.describe(name, &item, names);
+            }
+        }
+        states
+    }
+
+    fn describe(&mut self, name: &str, item: &Item<'_>, names: &Names) {
+        let conditions = if item.is_table() {
+            item.scope().map(|scope| self.conditions(&scope, names)).unwrap_or_default()
+        } else {
+            match (&self.status, item.literal()) {
+                (Some(status), Some(literal)) => vec![(status.clone(), Condition::Is(literal))],
+                (None, Some(_)) => {
+                    item.wrong(
+                        "there is no status column",
+                        "name it in [columns] status, or describe the state's columns",
+                    );
+                    Vec::new()
+                }
+                (_, None) => Vec::new(),
+            }
+        };
+        self.list.push(State { name: name.to_owned(), conditions });
+    }
+
+    fn conditions(&self, scope: &Scope<'_>, names: &Names) -> Vec<(String, Condition)> {
+        let mut found: Vec<(String, Condition)> = scope
+            .all()
+            .filter_map(|(column, item)| Some((names.column(column, &item), condition(&item)?)))
+            .collect();
+        // The status column leads in every statement: indexes start with it.
+        found.sort_by_key(|(column, _)| self.status.as_ref() != Some(column));
+        if found.is_empty() {
+            scope.log.key(
+                &scope.path,
+                "describes nothing",
+                "write { column = literal }, { null = true } or { never = true }",
+            );
+        }
+        found
+    }
+
+    /// A state by name, made if need be.
+    pub fn intern(&mut self, item: &Item<'_>) -> Option<StateId> {
+        let name = item.text()?;
+        if let Some(id) = self.find(name) {
+            return Some(id);
+        }
+        let Some(status) = &self.status else {
+            item.wrong(format!("nothing says what `{name}` is"), "describe it in [states]");
+            return None;
+        };
+        if name.is_empty() || name.chars().any(char::is_control) {
+            item.wrong(format!("{name:?} is no name for a state"), "");
+            return None;
+        }
+        let conditions = vec![(status.clone(), Condition::Is(Literal::Text(name.to_owned())))];
+        self.list.push(State { name: name.to_owned(), conditions });
+        Some(StateId(self.list.len() - 1))
+    }
+
+    /// A state that must be there already.
+    pub fn known(&self, item: &Item<'_>) -> Option<StateId> {
+        let name = item.text()?;
+        self.known_name(name, item)
+    }
+
+    pub fn known_name(&self, name: &str, item: &Item<'_>) -> Option<StateId> {
+        let found = self.find(name);
+        if found.is_none() {
+            let remedy = words::meant(name, self.list.iter().map(|state| state.name.as_str()));
+            item.wrong(format!("unknown state `{name}`"), remedy);
+        }
+        found
+    }
+
+    fn find(&self, name: &str) -> Option<StateId> {
+        self.list.iter().position(|state| state.name == name).map(StateId)
+    }
+
+    pub fn producer(&self, scope: &Scope<'_>) -> Vec<StateId> {
+        let Some(item) = scope.get("producer") else { return Vec::new() };
+        item.one_or_many().iter().filter_map(|item| self.known(item)).collect()
+    }
+}
+
+fn condition(item: &Item<'_>) -> Option<Condition> {
+    if !item.is_table() {
+        return Some(Condition::Is(item.literal()?));
+    }
+    let scope = item.scope()?;
+    let null = scope.get("null").map(|item| item.truth().map(Condition::Null));
+    let never = scope.get("never").map(|item| item.truth().map(Condition::Never));
+    scope.finish();
+    match (null, never) {
+        (Some(condition), None) | (None, Some(condition)) => condition,
+        _ => {
+            item.wrong("needs one of `null` and `never`", "write { null = true } or { never = true }");
+            None
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! A contract against the columns that a table really has.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::{
+    Column, Condition, Contract, Defer, Expr, MessageField, OnError, OperatorMove, Order, Role, Schedule,
+    Stage, StateId, When,
+};
+
+/// A column that the contract needs and the table lacks.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Missing {
+    pub column: String,
+    /// The key of the contract that needs it.
+    pub needed_by: String,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "column {} is missing: the contract's `{}` needs it", self.column, self.needed_by)
+    }
+}
+
+impl Contract {
+    /// The contract as this table can run it: optional columns that are absent are gone, with all that only they made
+    /// possible. Without `lease_until` a lease lasts [`crate::Lease::without`]; without a due column rows fall due by
+    /// their last change. An optional stage whose states can't be told apart any more is left out.
+    pub fn resolve(&self, present: &BTreeSet<String>) -> Result<Self, Vec<Missing>> {
+        let has = |name: &str| present.contains(name);
+        let mut missing: BTreeSet<Missing> = BTreeSet::new();
+        for (column, needed_by) in self.required() {
+            if !has(&column) {
+                missing.insert(Missing { column, needed_by });
+            }
+        }
+        let mut contract = self.clone();
+        contract.drop_columns(&has);
+        contract.drop_states(&has, &mut missing);
+        if missing.is_empty() { Ok(contract) } else { Err(missing.into_iter().collect()) }
+    }
+
+    /// Columns that the table must have, with the key that asks for each.
+    fn required(&self) -> Vec<(String, String)> {
+        let mut found = vec![(self.table.id.clone(), "table.id".to_owned())];
+        let mut need = |column: &str, key: String| found.push((column.to_owned(), key));
+        for (role, column) in &self.columns.0 {
+            // Nothing else counts the tries: without the column a row would be tried for ever.
+            if !column.optional || *role == Role::Attempts {
+                need(&column.name, format!("columns.{role}"));
+            }
+        }
+        for (field, source) in &self.message {
+            match source {
+                MessageField::Column(column) if !column.optional => {
+                    need(&column.name, format!("message.{field}"));
+                }
+                MessageField::Column(_) => {}
+                MessageField::Columns(columns) => columns
+                    .iter()
+                    .filter(|(_, column)| !column.optional)
+                    .for_each(|(inner, column)| need(&column.name, format!("message.{field}.{inner}"))),
+            }
+        }
+        let optional = self.optional_names();
+        let mut need = |column: &str, key: String| {
+            if !optional.contains(column) {
+                found.push((column.to_owned(), key));
+            }
+        };
+        for state in &self.states {
+            state.conditions.iter().for_each(|(column, _)| need(column, format!("states.{}", state.name)));
+        }
+        self.claim.filter.iter().for_each(|(column, _)| need(column, "claim.where".to_owned()));
+        if let Some(group) = &self.group {
+            need(&group.by, "group.by".to_owned());
+            group.sequence.iter().for_each(|column| need(column, "group.sequence".to_owned()));
+            if let OnError::ByColumn { column, .. } = &group.on_error {
+                need(column, "group.on_error".to_owned());
+            }
+        }
+        for stage in &self.stages {
+            stage.retry_rule.column.iter().for_each(|column| need(column, "retry.column".to_owned()));
+        }
+        for (index, sweep) in self.sweeps.iter().enumerate() {
+            match &sweep.when {
+                When::OlderThan { since, .. } => need(since, format!("sweep.{}.since", index + 1)),
+                When::At { column } => need(column, format!("sweep.{}.at", index + 1)),
+                When::Always => {}
+            }
+        }
+        for retention in &self.retention {
+            let name = &self.state(retention.state).name;
+            retention.since.iter().for_each(|column| need(column, format!("retention.{name}")));
+        }
+        self.required_by_values(&mut found);
+        found
+    }
+
+    fn required_by_values(&self, found: &mut Vec<(String, String)>) {
+        for (index, sweep) in self.sweeps.iter().enumerate() {
+            for (column, _) in sweep.writes.iter().filter(|(column, _)| !column.optional) {
+                found.push((column.name.clone(), format!("sweep.{}.write", index + 1)));
+            }
+        }
+        for write in self.writes.iter().filter(|write| !write.column.optional) {
+            found.push((write.column.name.clone(), "write".to_owned()));
+            rows(&write.value, "write", found);
+        }
+        for (index, effect) in self.effects.iter().enumerate() {
+            effect
+                .values
+                .iter()
+                .for_each(|(_, value)| rows(value, &format!("effect.{}.values", index + 1), found));
+        }
+        for join in &self.joins {
+            for (_, (side, column)) in join.on.iter().filter(|(_, (side, _))| side == "row") {
+                found.push((column.clone(), format!("join.{}.on.{side}", join.alias)));
+            }
+        }
+    }
+
+    /// Names of the columns that the table may lack.
+    fn optional_names(&self) -> BTreeSet<String> {
+        let roles = self.columns.0.values();
+        let fields = self.message.values().flat_map(|field| match field {
+            MessageField::Column(column) => vec![column],
+            MessageField::Columns(columns) => columns.values().collect(),
+        });
+        let written = self.writes.iter().map(|write| &write.column);
+        roles
+            .chain(fields)
+            .chain(written)
+            .filter(|column| column.optional)
+            .map(|column| column.name.clone())
+            .collect()
+    }
+
+    fn drop_columns(&mut self, has: &impl Fn(&str) -> bool) {
+        let gone = |column: &Column| column.optional && !has(&column.name);
+        let lacks = |contract: &Self, role: Role| contract.columns.0.get(&role).is_some_and(gone);
+        if lacks(self, Role::LeaseUntil) {
+            self.stages.iter_mut().for_each(|stage| stage.lease.duration = stage.lease.without);
+        }
+        if lacks(self, Role::Due) {
+            self.due_by_last_change();
+        }
+        self.columns.0.retain(|_, column| !gone(column));
+        self.message.retain(|_, field| match field {
+            MessageField::Column(column) => !gone(column),
+            MessageField::Columns(columns) => {
+                columns.retain(|_, column| !gone(column));
+                true
+            }
+        });
+        self.writes.retain(|write| !gone(&write.column));
+        self.sweeps.iter_mut().for_each(|sweep| sweep.writes.retain(|(column, _)| !gone(column)));
+        self.retention.iter_mut().for_each(|retention| retention.since.retain(|column| has(column)));
+        let columns = self.columns.clone();
+        self.claim.order.retain(|order| order.role == Role::Id || columns.get(order.role).is_some());
+        if !self.claim.order.iter().any(|order| order.role == Role::Id) {
+            self.claim.order.push(Order { role: Role::Id, descending: false });
+        }
+    }
+
+    /// No due column: due = the last change + the delay for the attempts so far. A computed time can't be jittered.
+    fn due_by_last_change(&mut self) {
+        let since = [Role::Attempted, Role::Updated, Role::ClaimedAt];
+        self.due.after = self.due.after.or(since.into_iter().find(|role| self.columns.get(*role).is_some()));
+        if self.due.defer == Defer::Due {
+            self.due.defer = Defer::Memory;
+        }
+        for stage in &mut self.stages {
+            match &mut stage.retry_rule.schedule {
+                Schedule::Exponential { jitter, .. } | Schedule::Delays { jitter, .. } => *jitter = 0.0,
+            }
+        }
+    }
+
+    /// Conditions on absent columns: an absent column is NULL, so they hold always or never. States that can't be any
+    /// more go, and the stages and moves that need them.
+    fn drop_states(&mut self, has: &impl Fn(&str) -> bool, missing: &mut BTreeSet<Missing>) {
+        let mut impossible: Vec<(StateId, String)> = Vec::new();
+        for (index, state) in self.states.iter_mut().enumerate() {
+            state.conditions.retain(|(column, condition)| {
+                let keep = has(column);
+                let holds = matches!(condition, Condition::Null(true) | Condition::Never(false));
+                if !keep && !holds {
+                    impossible.push((StateId(index), column.clone()));
+                }
+                keep
+            });
+        }
+        if impossible.is_empty() {
+            return;
+        }
+        let states = &self.states;
+        self.stages.retain(|stage| {
+            let Some((state, column)) = impossible.iter().find(|(state, _)| stage.uses(*state)) else {
+                return true;
+            };
+            if !stage.optional {
+                let needed_by = format!("states.{}", states[state.0].name);
+                missing.insert(Missing { column: column.clone(), needed_by });
+            }
+            !stage.optional
+        });
+        let gone: BTreeSet<StateId> = impossible.into_iter().map(|(state, _)| state).collect();
+        if missing.is_empty() {
+            self.remove_states(&gone);
+        }
+    }
+
+    fn remove_states(&mut self, gone: &BTreeSet<StateId>) {
+        let kept: Vec<StateId> =
+            (0..self.states.len()).map(StateId).filter(|state| !gone.contains(state)).collect();
+        let moved = |old: StateId| kept.iter().position(|state| *state == old).map(StateId);
+        self.producer = self.producer.iter().filter_map(|state| moved(*state)).collect();
+        for stage in &mut self.stages {
+            stage.rename_states(&moved);
+        }
+        self.sweeps.retain_mut(|sweep| {
+            sweep.from = sweep.from.iter().filter_map(|state| moved(*state)).collect();
+            let to = moved(sweep.to);
+            sweep.to = to.unwrap_or(sweep.to);
+            to.is_some() && !sweep.from.is_empty()
+        });
+        for by_hand in [&mut self.cancel, &mut self.requeue, &mut self.complete] {
+            *by_hand = by_hand.take().map(|moves| OperatorMove {
+                moves: moves
+                    .moves
+                    .iter()
+                    .filter_map(|(from, to)| Some((moved(*from)?, moved(*to)?)))
+                    .collect(),
+            });
+        }
+        self.retention.retain_mut(|retention| {
+            let state = moved(retention.state);
+            retention.state = state.unwrap_or(retention.state);
+            state.is_some()
+        });
+        self.states = kept.iter().map(|state| self.states[state.0].clone()).collect();
+    }
+}
+
+impl Stage {
+    fn states_mut(&mut self) -> impl Iterator<Item = &mut StateId> {
+        let claimed = match &mut self.claimed {
+            crate::Claimed::State(state) => Some(state),
+            crate::Claimed::Same => None,
+        };
+        let ends =
+            [&mut self.delivered, &mut self.retry, &mut self.dead, &mut self.rejected, &mut self.skipped];
+        self.ready.iter_mut().chain(claimed).chain(ends)
+    }
+
+    fn uses(&self, state: StateId) -> bool {
+        self.clone().states_mut().any(|known| *known == state)
+    }
+
+    fn rename_states(&mut self, moved: &impl Fn(StateId) -> Option<StateId>) {
+        for state in self.states_mut() {
+            *state = moved(*state).expect("a stage with a state that is gone was dropped before");
+        }
+    }
+}
+
+/// Columns of the row that a value reads and that must be there.
+fn rows(value: &Expr, key: &str, found: &mut Vec<(String, String)>) {
+    match value {
+        Expr::Row { column, optional: false } => found.push((column.clone(), key.to_owned())),
+        Expr::Json(members) => members.iter().for_each(|(_, value)| rows(value, key, found)),
+        _ => {}
+    }
+}

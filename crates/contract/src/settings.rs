@@ -1,0 +1,207 @@
+//! Names that operators already use (`DISPATCH_MAX_ATTEMPTS`, `app.outbox.batchSize`) and the keys that they set.
+
+use std::time::Duration;
+
+use crate::problem::{Problem, Problems};
+use crate::{Contract, Layer, words};
+
+/// What a key takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Whole,
+    Fraction,
+    Duration,
+}
+
+/// Every key that a contract's `[settings]` may name. `lane.…` belongs to the lane that runs the contract.
+const TARGETS: [(&str, Kind); 15] = [
+    ("table.name", Kind::Text),
+    ("attempts.max", Kind::Whole),
+    ("retry.base", Kind::Duration),
+    ("retry.factor", Kind::Fraction),
+    ("retry.cap", Kind::Duration),
+    ("retry.jitter", Kind::Fraction),
+    ("claim.batch", Kind::Whole),
+    ("claim.min_age", Kind::Duration),
+    ("group.run", Kind::Whole),
+    ("lease.for", Kind::Duration),
+    ("lease.without", Kind::Duration),
+    ("lane.poll", Kind::Duration),
+    ("lane.timeout", Kind::Duration),
+    ("lane.concurrency", Kind::Whole),
+    ("lane.batch", Kind::Whole),
+];
+
+pub(crate) fn is_target(key: &str) -> bool {
+    kind(key).is_some()
+}
+
+/// The remedy for a key that is none.
+pub(crate) fn targets(wrong: &str) -> String {
+    words::meant(wrong, TARGETS.iter().map(|(key, _)| *key))
+}
+
+fn kind(key: &str) -> Option<Kind> {
+    if key.strip_prefix("retention.").is_some_and(|state| !state.is_empty()) {
+        return Some(Kind::Duration);
+    }
+    TARGETS.iter().find(|(known, _)| *known == key).map(|(_, kind)| *kind)
+}
+
+/// What the outside said, split by who it is for.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Outside {
+    /// For [`Contract::parse_with`]; its ranges are checked there, under the outside names.
+    pub layer: Layer,
+    /// For the lane.
+    pub lane: LaneSettings,
+}
+
+/// The `lane.…` settings: the contract only knows their outside names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LaneSettings {
+    pub poll: Option<Duration>,
+    pub timeout: Option<Duration>,
+    pub concurrency: Option<u32>,
+    pub batch: Option<u32>,
+}
+
+impl Contract {
+    /// Looks up every outside name of `[settings]` (`lookup` is the environment, or a test's own). A dotted name is
+    /// also found as an environment variable: `app.outbox.pollInterval` as `APP_OUTBOX_POLL_INTERVAL` and
+    /// `APP_OUTBOX_POLLINTERVAL`. A plain number for a duration is seconds, milliseconds where the name says so; after a
+    /// dotted name it needs its unit.
+    pub fn outside(
+        &self,
+        origin: &str,
+        lookup: impl Fn(&str) -> Option<String>,
+    ) -> Result<Outside, Problems> {
+        let mut found = Outside { layer: Layer::new(origin, "", toml::Table::new()), ..Outside::default() };
+        let mut problems = Vec::new();
+        for (setting, key) in &self.settings {
+            let said = forms(setting).into_iter().find_map(|name| lookup(&name).map(|text| (name, text)));
+            let Some((name, text)) = said else { continue };
+            if let Err((what, remedy)) = found.take(key, &name, Unit::of(setting), text.trim()) {
+                problems.push(Problem { origin: origin.to_owned(), place: None, key: name, what, remedy });
+            }
+        }
+        Problems::new(problems).map_or(Ok(found), Err)
+    }
+}
+
+/// The name itself; for a dotted one also its two spellings as an environment variable.
+fn forms(setting: &str) -> Vec<String> {
+    let mut forms = vec![setting.to_owned()];
+    if setting.contains('.') {
+        let mut snake = String::new();
+        for c in setting.chars() {
+            if c.is_uppercase() {
+                snake.push('_');
+            }
+            snake.extend(if matches!(c, '.' | '-') { '_' } else { c }.to_uppercase());
+        }
+        forms.push(snake);
+        forms.push(setting.replace(['.', '-'], "_").to_uppercase());
+    }
+    forms
+}
+
+type Wrong = (String, String);
+
+impl Outside {
+    fn take(&mut self, key: &str, name: &str, unit: Unit, text: &str) -> Result<(), Wrong> {
+        let kind = kind(key).expect("parse refused every other target");
+        if let Some(key) = key.strip_prefix("lane.") {
+            return self.lane.take(key, unit, text);
+        }
+        let value = match kind {
+            Kind::Text => toml::Value::String(text.to_owned()),
+            Kind::Whole => toml::Value::Integer(whole(text)?),
+            Kind::Fraction => toml::Value::Float(fraction(text)?),
+            Kind::Duration => toml::Value::String(format!("{}ms", duration(unit, text)?.as_millis())),
+        };
+        let (section, field) = key.split_once('.').expect("every target has two parts");
+        let section =
+            self.layer.values.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        if let toml::Value::Table(section) = section {
+            section.insert(field.to_owned(), value);
+        }
+        self.layer.names.insert(key.to_owned(), name.to_owned());
+        Ok(())
+    }
+}
+
+impl LaneSettings {
+    fn take(&mut self, key: &str, unit: Unit, text: &str) -> Result<(), Wrong> {
+        match key {
+            "poll" => self.poll = Some(positive(unit, text)?),
+            "timeout" => self.timeout = Some(positive(unit, text)?),
+            "concurrency" => self.concurrency = Some(at_least_one(text)?),
+            _ => self.batch = Some(at_least_one(text)?),
+        }
+        Ok(())
+    }
+}
+
+fn whole(text: &str) -> Result<i64, Wrong> {
+    text.parse().map_err(|_| (format!("{text:?} is no whole number"), "write for example 5".to_owned()))
+}
+
+fn at_least_one(text: &str) -> Result<u32, Wrong> {
+    let number = whole(text)?;
+    u32::try_from(number)
+        .ok()
+        .filter(|number| *number >= 1)
+        .ok_or_else(|| (format!("{number} is out of range"), "allowed: at least 1".to_owned()))
+}
+
+fn fraction(text: &str) -> Result<f64, Wrong> {
+    let number: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| (format!("{text:?} is no number"), "write for example 0.2".to_owned()))
+}
+
+fn positive(unit: Unit, text: &str) -> Result<Duration, Wrong> {
+    let duration = duration(unit, text)?;
+    if duration.is_zero() {
+        return Err(("can't be zero".to_owned(), "write for example 500ms".to_owned()));
+    }
+    Ok(duration)
+}
+
+/// What a plain number means for a duration.
+#[derive(Clone, Copy)]
+enum Unit {
+    Seconds,
+    Millis,
+    /// A dotted name comes from a world where it would be milliseconds: asking beats guessing wrong by a thousand.
+    Unsaid,
+}
+
+impl Unit {
+    fn of(setting: &str) -> Self {
+        let lower = setting.to_lowercase();
+        if ["_ms", "millis", "milliseconds"].iter().any(|unit| lower.ends_with(unit)) {
+            Self::Millis
+        } else if setting.contains('.') && !lower.ends_with("seconds") {
+            Self::Unsaid
+        } else {
+            Self::Seconds
+        }
+    }
+}
+
+/// A duration with its unit, or a plain number where the unit is clear.
+fn duration(unit: Unit, text: &str) -> Result<Duration, Wrong> {
+    let Ok(number) = text.parse::<i64>() else {
+        return words::duration(text)
+            .map_err(|remedy| (format!("{text:?} is no duration"), remedy.to_owned()));
+    };
+    let number = u64::try_from(number)
+        .map_err(|_| (format!("{number} is out of range"), "a duration can't be negative".to_owned()))?;
+    match unit {
+        Unit::Seconds => Ok(Duration::from_secs(number)),
+        Unit::Millis => Ok(Duration::from_millis(number)),
+        Unit::Unsaid => Err((format!("{number} has no unit"), format!("write {number}ms or {number}s"))),
+    }
+}

@@ -1,0 +1,80 @@
+//! The small words of the language: durations, identifiers, and guesses at what was meant.
+
+use std::time::Duration;
+
+/// The longest name that every database takes.
+const LONGEST_NAME: usize = 63;
+
+/// `500ms 30s 5m 1h 7d`, or the reason why not.
+pub(crate) fn duration(text: &str) -> Result<Duration, &'static str> {
+    const EXPECTED: &str =
+        "a duration is a whole number and a unit, such as \"500ms\", \"30s\", \"5m\", \"1h\" or \"7d\"";
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| EXPECTED)?;
+    let seconds = match unit {
+        "ms" => return Ok(Duration::from_millis(number)),
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(EXPECTED),
+    };
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or("too long")
+}
+
+/// Is this a name that we can quote on every database?
+pub(crate) fn identifier(text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Err("a name can't be empty".to_owned());
+    }
+    if text.len() > LONGEST_NAME {
+        return Err(format!("a name of {} bytes: databases take {LONGEST_NAME} at most", text.len()));
+    }
+    match text.chars().find(|c| !(c.is_alphanumeric() || matches!(c, '_' | '$'))) {
+        Some(c) => Err(format!("{c:?} can't be in a name: letters, digits, `_` and `$` can")),
+        None => Ok(()),
+    }
+}
+
+/// The known word nearest to `wrong`, if it is near enough to be a slip.
+pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wrong = wrong.to_lowercase();
+    known
+        .into_iter()
+        .map(|word| (distance(&wrong, &word.to_lowercase()), word))
+        .filter(|(steps, word)| *steps <= 1 + word.chars().count() / 4)
+        .min_by_key(|(steps, _)| *steps)
+        .map(|(_, word)| word)
+}
+
+/// "did you mean `x`?", or the list of what there is.
+pub(crate) fn meant<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    match nearest(wrong, known.iter().copied()) {
+        Some(word) => format!("did you mean `{word}`?"),
+        None if known.is_empty() => String::new(),
+        None => format!("known: {}", known.join(", ")),
+    }
+}
+
+/// Edits (a swap of neighbours counts as one) between two words.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let change = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = change.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before = above;
+        above = row;
+    }
+    above[b.len()]
+}

@@ -1,0 +1,3 @@
+//! One binary for the crate's tests.
+
+mod builtin;
