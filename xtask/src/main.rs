@@ -2,33 +2,46 @@
 //!
 //! Owns: which commands exist. Must not: know the product; it only runs cargo and servers.
 
+mod bench;
+mod ci;
 mod run;
 mod services;
+mod test;
+mod tidy;
 
 use std::process::ExitCode;
 
+use run::Failure;
+
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  services                 start PostgreSQL, MariaDB and SMTP servers, print how to reach them, stop at Ctrl-C
-  services exec -- CMD…    run a command with the servers' addresses in its environment, then stop them
+  test [-p CRATE]… [WORD…]   start real servers, build once, run all tests, or those that a word selects
+  ci                         what every change must pass: format, tidy, deny, clippy, test
+  tidy                       the rules of this repository that no compiler checks
+  bench NAME [--json] […]    build for release, start real servers, run a bench
+  services                   start PostgreSQL, MariaDB and SMTP servers, print their addresses, stop at Ctrl-C
+  services exec -- CMD…      run a command with the addresses in its environment, then stop the servers
 ";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
+        ["test", rest @ ..] => test::command(rest),
+        ["ci", rest @ ..] => ci::command(rest),
+        ["tidy", rest @ ..] => tidy::command(rest),
+        ["bench", rest @ ..] => bench::command(rest),
         ["services", rest @ ..] => services::command(rest),
-        _ => Err(run::Failure::Misuse(String::new())),
+        ["help" | "--help" | "-h"] => {
+            run::say(USAGE);
+            Ok(())
+        }
+        _ => Err(Failure::Misuse(String::new())),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(run::Failure::Misuse(what)) => {
-            eprintln!("{what}{USAGE}");
-            ExitCode::from(2)
-        }
-        Err(run::Failure::Failed(why)) => {
-            eprintln!("{why}");
-            ExitCode::FAILURE
-        }
+    let Err(failure) = outcome else { return ExitCode::SUCCESS };
+    match &failure {
+        Failure::Misuse(what) => eprint!("{what}{USAGE}"),
+        other => eprintln!("{other}"),
     }
+    ExitCode::from(failure.code())
 }

@@ -1,9 +1,13 @@
 //! Running commands, and what is said about those that fail.
 
+use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
+
+use serde_json::Value;
 
 pub type Result<T = ()> = std::result::Result<T, Failure>;
 
@@ -12,6 +16,31 @@ pub enum Failure {
     /// The command line was wrong; what is right follows.
     Misuse(String),
     Failed(String),
+    /// A command ended with this code, which becomes ours.
+    Ended {
+        what: String,
+        code: u8,
+    },
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Misuse(what) | Self::Failed(what) => out.write_str(what),
+            Self::Ended { what, code } => write!(out, "{what}: ended with {code}"),
+        }
+    }
+}
+
+impl Failure {
+    /// 1 failed, 2 misuse, or what the command that failed gave.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Misuse(_) => 2,
+            Self::Failed(_) => 1,
+            Self::Ended { code, .. } => *code,
+        }
+    }
 }
 
 impl From<postrider_services::Error> for Failure {
@@ -20,10 +49,57 @@ impl From<postrider_services::Error> for Failure {
     }
 }
 
+/// The repository's root.
+pub fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workshop is a folder of the workspace")
+}
+
+/// The cargo that runs us.
+pub fn cargo_program() -> String {
+    std::env::var("CARGO").unwrap_or_else(|_| "cargo".into())
+}
+
+pub fn cargo(arguments: &[&str]) -> Result {
+    with(&[], &cargo_program(), arguments)
+}
+
+pub fn has_cargo_deny() -> bool {
+    answer(Command::new(cargo_program()).args(["deny", "--version"])).is_ok()
+}
+
+pub fn metadata(root: &Path, arguments: &[&str]) -> Result<Value> {
+    let mut command = Command::new(cargo_program());
+    command.args(["metadata", "--format-version", "1"]).args(arguments).current_dir(root);
+    serde_json::from_str(&answer(&mut command)?)
+        .map_err(|problem| Failure::Failed(format!("cargo metadata said what can't be read: {problem}")))
+}
+
+/// The platform that cargo builds for here.
+pub fn host() -> Result<String> {
+    let version = answer(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| Failure::Failed("rustc -vV names no host".into()))
+}
+
+/// What a command prints; its complaints are part of the failure.
+fn answer(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|problem| Failure::Failed(format!("could not run {name}: {problem}")))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(Failure::Failed(format!("{name}: {}", String::from_utf8_lossy(&output.stderr))))
+}
+
 /// Runs a command with these variables; its failure is ours.
 pub fn with(variables: &[(&'static str, String)], program: &str, arguments: &[&str]) -> Result {
     let mut command = Command::new(program);
-    command.args(arguments).envs(variables.iter().map(|(name, value)| (name, value)));
+    command.args(arguments);
+    forget_our_own_build(&mut command);
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
     // A terminal's foreground group gets its Ctrl-C and may read; elsewhere a group of its own can be ended as a whole.
     let apart = !std::io::stdin().is_terminal();
     if apart {
@@ -37,7 +113,29 @@ pub fn with(variables: &[(&'static str, String)], program: &str, arguments: &[&s
     if status.success() {
         return Ok(());
     }
-    Err(Failure::Failed(format!("{program} {}: {status}", arguments.join(" "))))
+    let what = [&[program][..], arguments].concat().join(" ");
+    match status.code().map(u8::try_from) {
+        Some(Ok(code)) => Err(Failure::Ended { what, code }),
+        _ => Err(Failure::Failed(format!("{what}: {status}"))),
+    }
+}
+
+/// `cargo run` tells us about our own package; a cargo that we run would take that for its caller's wish, and
+/// build scripts that watch such variables would run again each time.
+fn forget_our_own_build(command: &mut Command) {
+    const OURS: [&str; 5] = [
+        "CARGO_MANIFEST_DIR",
+        "CARGO_MANIFEST_PATH",
+        "CARGO_BIN_NAME",
+        "CARGO_CRATE_NAME",
+        "CARGO_PRIMARY_PACKAGE",
+    ];
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if OURS.contains(&text.as_ref()) || text.starts_with("CARGO_PKG_") {
+            command.env_remove(&name);
+        }
+    }
 }
 
 /// Ends the command if we are killed: nothing goes on working for nobody.

@@ -44,6 +44,12 @@ impl Fleet {
         ]
     }
 
+    /// A `PATH` that also finds the tools that come with the servers: `pgbench`, `smtp-source`.
+    pub fn search_path(&self) -> String {
+        let usual = std::env::var("PATH").unwrap_or_default();
+        format!("{}:{usual}:/usr/sbin", self.postgres.binaries().display())
+    }
+
     /// The name of a server that ended by itself, if one did.
     pub fn first_lost(&mut self) -> Option<&'static str> {
         [

@@ -15,7 +15,12 @@ use crate::user::{User, we_are_root};
 
 /// Reads `run PID`, `idle` and `gone`; at the end of its input (we died) it ends the group and removes the folder.
 /// The first signal asks for an abrupt but orderly end, which lets PostgreSQL take its own children with it.
+/// A zombie counts as ended: where nobody reaps orphans, it stays one.
 const GUARDIAN: &str = r#"
+lives() {
+    read -r about <"/proc/$group/stat" || return 1
+    case $about in *") Z "*) return 1 ;; esac
+}
 group=
 while read -r word pid; do
     case $word in
@@ -27,7 +32,7 @@ done
 if [ -n "$group" ]; then
     kill -s "$1" -- "-$group"
     tries=0
-    while kill -s 0 -- "-$group" && [ "$tries" -lt 60 ]; do
+    while lives && [ "$tries" -lt 60 ]; do
         sleep 0.05
         tries=$((tries + 1))
     done

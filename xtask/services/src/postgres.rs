@@ -61,6 +61,11 @@ impl Postgres {
         self.port
     }
 
+    /// Where the programs of this version are: `psql`, `pgbench`, `pg_dump`.
+    pub fn binaries(&self) -> &Path {
+        &self.binaries
+    }
+
     /// The maintenance database; tests make their own databases from here.
     pub fn url(&self) -> String {
         self.url_of("postgres")

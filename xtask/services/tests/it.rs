@@ -1,0 +1,200 @@
+//! The servers themselves: they answer, survive what they promise to, and leave nothing behind.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use postrider_services::{Durability, MariaDb, Postgres, SmtpOptions, SmtpServer, SmtpSink, Tls};
+
+fn psql(server: &Postgres, sql: &str) -> String {
+    let output = Command::new("psql").args([&server.url(), "-XAtc", sql]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn mariadb(server: &MariaDb, sql: &str) -> String {
+    let port = format!("-P{}", server.port());
+    let output = Command::new("mariadb")
+        .args(["--no-defaults", "-h127.0.0.1", "-uroot", &port, "-BNe", sql])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn postgres_keeps_commits_over_kills_and_restarts() {
+    let mut server = Postgres::start(Durability::ProcessCrash).unwrap();
+    psql(&server, "create table kept (n int)");
+    // A session that is busy when the end comes.
+    let mut busy = Command::new("psql").args([&server.url(), "-c", "select pg_sleep(60)"]).spawn().unwrap();
+    for n in 1..=3 {
+        psql(&server, &format!("insert into kept values ({n})"));
+        server.kill();
+        assert!(!server.is_running());
+        server.start_again().unwrap();
+    }
+    server.stop();
+    server.start_again().unwrap();
+    assert_eq!(psql(&server, "select count(*) from kept"), "3");
+    assert_eq!(psql(&server, "show timezone"), "Asia/Kathmandu");
+    busy.wait().unwrap();
+}
+
+#[test]
+fn mariadb_keeps_commits_over_kills_and_restarts() {
+    let mut server = MariaDb::start(Durability::ProcessCrash).unwrap();
+    mariadb(&server, "create database d; create table d.kept (n int)");
+    for n in 1..=2 {
+        mariadb(&server, &format!("insert into d.kept values ({n})"));
+        server.kill();
+        server.start_again().unwrap();
+    }
+    server.stop();
+    server.start_again().unwrap();
+    assert_eq!(mariadb(&server, "select count(*) from d.kept"), "2");
+}
+
+/// A plain SMTP client: sends each line, returns the codes of the answers.
+fn converse(address: SocketAddr, lines: &[&str]) -> Vec<String> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let mut answers = BufReader::new(stream.try_clone().unwrap());
+    let mut codes = vec![code(&mut answers)];
+    for line in lines {
+        stream.write_all(format!("{line}\r\n").as_bytes()).unwrap();
+        codes.push(code(&mut answers));
+    }
+    codes
+}
+
+fn code(answers: &mut impl BufRead) -> String {
+    loop {
+        let mut line = String::new();
+        if answers.read_line(&mut line).unwrap_or(0) == 0 {
+            return "closed".into();
+        }
+        if line.as_bytes().get(3) != Some(&b'-') {
+            return line[..3].to_owned();
+        }
+    }
+}
+
+fn mail<'a>(to: &'a str, body: &'a str) -> Vec<&'a str> {
+    vec!["EHLO me", "MAIL FROM:<from@example.org>", to, "DATA", body]
+}
+
+#[test]
+fn the_sink_accepts_mail() {
+    let sink = SmtpSink::start().unwrap();
+    let codes = converse(sink.address(), &mail("RCPT TO:<to@example.org>", "hello\r\n."));
+    assert_eq!(codes, ["220", "250", "250", "250", "354", "250"]);
+}
+
+#[test]
+fn the_smtp_server_journals_what_it_accepts_and_nothing_else() {
+    let mut server = SmtpServer::start(&SmtpOptions::default()).unwrap();
+    let text = "Message-ID: <one@example.org>\r\n\r\nhello\r\n.";
+    let send = |server: &SmtpServer, to: &str| {
+        let recipient = format!("RCPT TO:<{to}@example.org>");
+        converse(server.address(), &mail(&recipient, text)).last().unwrap().clone()
+    };
+    assert_eq!(send(&server, "plain"), "250");
+    assert_eq!(send(&server, "data-554-a"), "554");
+    assert_eq!(send(&server, "lost-a"), "closed");
+    assert_eq!(send(&server, "hangup-a"), "closed");
+    let refused = converse(server.address(), &mail("RCPT TO:<rcpt-550-a@example.org>", text)[..3]);
+    assert_eq!(refused.last().unwrap(), "550");
+    server.kill();
+    server.start_again().unwrap();
+    assert_eq!(send(&server, "after"), "250");
+    let journal = std::fs::read_to_string(server.journal()).unwrap();
+    let of = |to: &str| {
+        let recipient = format!("\"{to}@example.org\"");
+        journal.lines().filter(|line| line.contains(&recipient) && line.contains("<one@example.org>")).count()
+    };
+    assert_eq!(
+        (of("plain"), of("hangup-a"), of("after"), journal.lines().count()),
+        (1, 1, 1, 3),
+        "{journal}"
+    );
+}
+
+#[test]
+fn greylisting_puts_off_and_then_accepts() {
+    let greylist = Some(Duration::from_millis(300));
+    let server = SmtpServer::start(&SmtpOptions { greylist, ..SmtpOptions::default() }).unwrap();
+    let first_try = |()| converse(server.address(), &mail("RCPT TO:<a@example.org>", "")[..3])[3].clone();
+    assert_eq!(first_try(()), "451");
+    let until = Instant::now() + Duration::from_secs(5);
+    while first_try(()) != "250" {
+        assert!(Instant::now() < until, "still greylisted");
+    }
+}
+
+#[test]
+fn a_login_is_required_and_checked() {
+    let login = Some(("user".to_owned(), "secret".to_owned()));
+    let server = SmtpServer::start(&SmtpOptions { login, ..SmtpOptions::default() }).unwrap();
+    // "\0user\0secret" and "\0user\0wrong!".
+    let right =
+        converse(server.address(), &["EHLO me", "AUTH PLAIN AHVzZXIAc2VjcmV0", "MAIL FROM:<a@example.org>"]);
+    assert_eq!(right, ["220", "250", "235", "250"]);
+    let wrong =
+        converse(server.address(), &["EHLO me", "AUTH PLAIN AHVzZXIAd3Jvbmch", "MAIL FROM:<a@example.org>"]);
+    assert_eq!(wrong, ["220", "250", "535", "530"]);
+}
+
+#[test]
+fn tls_works_both_ways() {
+    for (tls, extra) in [(Tls::StartTls, &["-starttls", "smtp"][..]), (Tls::Implicit, &[])] {
+        let server = SmtpServer::start(&SmtpOptions { tls, ..SmtpOptions::default() }).unwrap();
+        let output = Command::new("openssl")
+            .args(["s_client", "-verify_return_error", "-verify_hostname", "localhost", "-brief"])
+            .args(["-connect", &server.address().to_string(), "-CAfile"])
+            .arg(server.certificate())
+            .args(extra)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("Verification: OK"), "{tls:?}: {said}");
+    }
+}
+
+/// This test runs itself again as a child that starts a server and is then killed.
+#[test]
+fn a_killed_starter_leaves_nothing_behind() {
+    const ROLE: &str = "POSTRIDER_SERVICES_TEST_STARTER";
+    if std::env::var_os(ROLE).is_some() {
+        let server = Postgres::start(Durability::ProcessCrash).unwrap();
+        eprintln!("\nstarted {}", psql(&server, "show data_directory"));
+        // Until killed; the pipe never says anything.
+        let _ = std::io::stdin().read(&mut [0]);
+        return;
+    }
+    let mut starter = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_killed_starter_leaves_nothing_behind", "--nocapture"])
+        .env(ROLE, "1")
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(starter.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let data = lines.find_map(|line| Some(line.strip_prefix("started ")?.to_owned())).expect("it starts");
+    let folder = Path::new(&data).parent().unwrap();
+    let postmaster = std::fs::read_to_string(format!("{data}/postmaster.pid")).unwrap();
+    let postmaster = Path::new("/proc").join(postmaster.lines().next().unwrap()).join("cmdline");
+    assert!(folder.exists() && postmaster.exists());
+    starter.kill().unwrap();
+    starter.wait().unwrap();
+    let until = Instant::now() + Duration::from_secs(15);
+    // A zombie has no command line; nobody may be there to reap it.
+    while folder.exists() || std::fs::read(&postmaster).is_ok_and(|words| !words.is_empty()) {
+        assert!(Instant::now() < until, "still there: {data}");
+        std::thread::yield_now();
+    }
+}

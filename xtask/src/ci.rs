@@ -1,0 +1,53 @@
+//! `cargo xtask ci`: what every change must pass. Every step runs, so that one run tells everything.
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use crate::run::{self, Failure, Result};
+use crate::{test, tidy};
+
+type Step = (&'static str, fn() -> Result);
+
+/// Cheap ones first: their findings are on the screen while the rest builds.
+const STEPS: [Step; 5] = [
+    ("format", || run::cargo(&["fmt", "--all", "--check"])),
+    ("tidy", || tidy::command(&[])),
+    ("deny", deny),
+    ("clippy", || {
+        run::cargo(&["clippy", "--locked", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
+    }),
+    ("test", || test::command(&["--locked"])),
+];
+
+pub fn command(words: &[&str]) -> Result {
+    if !words.is_empty() {
+        return Err(Failure::Misuse("ci takes nothing\n".into()));
+    }
+    let start = Instant::now();
+    let mut summary = String::new();
+    let mut failed = Vec::new();
+    for (name, step) in STEPS {
+        eprintln!("── {name}");
+        let begun = Instant::now();
+        let outcome = step();
+        let seconds = begun.elapsed().as_secs_f64();
+        if let Err(failure) = &outcome {
+            eprintln!("{failure}");
+            failed.push(name);
+        }
+        let verdict = if outcome.is_ok() { "passed" } else { "FAILED" };
+        writeln!(summary, "{name:<8} {verdict} {seconds:>8.1} s").expect("a String takes all");
+    }
+    writeln!(summary, "{:<8}        {:>8.1} s", "all", start.elapsed().as_secs_f64())
+        .expect("a String takes all");
+    run::say(&summary);
+    if failed.is_empty() { Ok(()) } else { Err(Failure::Failed(format!("failed: {}", failed.join(", ")))) }
+}
+
+fn deny() -> Result {
+    if !run::has_cargo_deny() {
+        eprintln!("cargo-deny is not installed; tidy has checked licences and banned crates");
+        return Ok(());
+    }
+    run::cargo(&["deny", "check", "licenses", "bans", "sources"])
+}

@@ -1,0 +1,60 @@
+//! `cargo xtask test`: one build, real servers, all tests.
+
+use std::thread;
+
+use postrider_services::{Durability, Fleet};
+
+use crate::run::{self, Result};
+
+pub fn command(words: &[&str]) -> Result {
+    let (packages, rest) = split(words);
+    let mut build = vec!["test", "--no-run"];
+    build.extend(packages.iter().copied());
+    let mut test = vec!["test", "--no-fail-fast"];
+    test.extend(packages.iter().copied());
+    if !rest.is_empty() {
+        test.push("--");
+        test.extend(rest);
+    }
+    // Installing and starting wait mostly for the disk and the network, building for the processor.
+    let fleet = thread::scope(|scope| {
+        let fleet = scope.spawn(|| Fleet::start(Durability::ProcessCrash));
+        let built = run::cargo(&build);
+        let fleet = fleet.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        built.and(fleet.map_err(Into::into))
+    })?;
+    run::with(&fleet.variables(), &run::cargo_program(), &test)
+}
+
+/// Which packages are meant (all, if none is named), and what is for the test binaries.
+fn split<'a>(words: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
+    let (mut packages, mut rest) = (Vec::new(), Vec::new());
+    let mut words = words.iter().copied();
+    while let Some(word) = words.next() {
+        match word {
+            "-p" | "--package" => packages.extend(std::iter::once(word).chain(words.next())),
+            "--locked" => packages.push(word),
+            "--" => {}
+            _ => rest.push(word),
+        }
+    }
+    if !packages.iter().any(|word| word.starts_with("-p") || *word == "--package") {
+        packages.push("--workspace");
+    }
+    (packages, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_go_to_cargo_or_to_the_tests() {
+        assert_eq!(split(&[]), (vec!["--workspace"], vec![]));
+        assert_eq!(split(&["m04", "g5"]), (vec!["--workspace"], vec!["m04", "g5"]));
+        assert_eq!(
+            split(&["-p", "postrider-engine", "drain", "--nocapture"]),
+            (vec!["-p", "postrider-engine"], vec!["drain", "--nocapture"])
+        );
+    }
+}

@@ -1,0 +1,126 @@
+//! Rules about what a single file may hold.
+
+use crate::tidy::blank::{code_only, product_code_only};
+use crate::tidy::{Breach, Source};
+
+const MOST_LINES: usize = 500;
+
+/// Written in two halves, so that this file does not hold what it forbids.
+const MACHINE_PATHS: [&str; 4] =
+    [concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/wo", "rk/"), concat!("/tmp", "/bash")];
+
+const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+pub fn check(source: &Source) -> Vec<Breach> {
+    let mut breaches = machine_paths(source);
+    breaches.extend(registries(source));
+    if source.is_rust() {
+        breaches.extend(length(source));
+        breaches.extend(opening(source));
+        breaches.extend(unfinished(source));
+        breaches.extend(unwraps(source));
+        breaches.extend(silenced_lints(source));
+    }
+    breaches
+}
+
+fn length(source: &Source) -> Option<Breach> {
+    let lines = source.text.lines().count();
+    (lines > MOST_LINES).then(|| {
+        let what = format!("{lines} lines, more than {MOST_LINES}");
+        Breach::new(&source.path, lines, what, "split it by idea, one module each")
+    })
+}
+
+fn opening(source: &Source) -> Option<Breach> {
+    let is_module = source.path.split('/').any(|folder| folder == "src") && !source.is_test();
+    (is_module && !source.text.starts_with("//!")).then(|| {
+        let remedy = "start with `//!`: what it owns, what it must not do, its invariant";
+        Breach::new(&source.path, 1, "no module documentation", remedy)
+    })
+}
+
+fn unfinished(source: &Source) -> Vec<Breach> {
+    let forbidden = [
+        ("todo!", "write it, or leave it out"),
+        ("unimplemented!", "write it, or leave it out"),
+        ("dbg!", "remove it"),
+        ("#[ignore", "make the test run, or delete it"),
+    ];
+    find(&source.path, &code_only(&source.text), &forbidden)
+}
+
+fn unwraps(source: &Source) -> Vec<Breach> {
+    if source.is_test() {
+        return Vec::new();
+    }
+    let forbidden = [(".unwrap()", "return an error, or `expect(\"why it holds\")`")];
+    find(&source.path, &product_code_only(&source.text), &forbidden)
+}
+
+fn find(path: &str, code: &str, forbidden: &[(&str, &'static str)]) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    for (number, line) in code.lines().enumerate() {
+        for (text, remedy) in forbidden {
+            let starts_a_word = |at: usize| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            if line
+                .match_indices(text)
+                .any(|(at, _)| !text.starts_with(char::is_alphabetic) || starts_a_word(at))
+            {
+                breaches.push(Breach::new(path, number + 1, format!("`{text}`"), remedy));
+            }
+        }
+    }
+    breaches
+}
+
+fn silenced_lints(source: &Source) -> Vec<Breach> {
+    let code = code_only(&source.text);
+    let mut breaches = Vec::new();
+    for opening in ["[allow(", "[expect("] {
+        for (at, _) in code.match_indices(opening) {
+            let attribute = code[at..].split(")]").next().unwrap_or_default();
+            if !attribute.contains("reason") {
+                let line = code[..at].lines().count().max(1);
+                let what = format!("`#{opening}…)]` without a reason");
+                breaches.push(Breach::new(
+                    &source.path,
+                    line,
+                    what,
+                    "mend what the lint found, or add `reason = \"…\"`",
+                ));
+            }
+        }
+    }
+    breaches
+}
+
+fn machine_paths(source: &Source) -> Vec<Breach> {
+    let mut breaches = Vec::new();
+    for (number, line) in source.text.lines().enumerate() {
+        for path in MACHINE_PATHS {
+            // A part of a longer path or of a URL is something else.
+            let alone =
+                |at: usize| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-}/".contains(c));
+            if line.match_indices(path).any(|(at, _)| alone(at)) {
+                let what = format!("`{path}` is a path of one machine");
+                breaches.push(Breach::new(&source.path, number + 1, what, "make it relative, or a setting"));
+            }
+        }
+    }
+    breaches
+}
+
+fn registries(source: &Source) -> Vec<Breach> {
+    let marks: &[&str] = match source.path.rsplit('/').next() {
+        Some("Cargo.lock") => &["registry+", "sparse+"],
+        Some("config.toml") if source.path.contains(".cargo/") => &["registry", "[source"],
+        _ => return Vec::new(),
+    };
+    let foreign = |line: &str| marks.iter().any(|mark| line.contains(mark)) && !line.contains(CRATES_IO);
+    let lines = source.text.lines().enumerate().filter(|(_, line)| foreign(line));
+    let remedy = "a mirror belongs into the machine's own cargo settings";
+    lines
+        .map(|(number, _)| Breach::new(&source.path, number + 1, "a registry other than crates.io", remedy))
+        .collect()
+}

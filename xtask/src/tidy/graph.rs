@@ -1,0 +1,170 @@
+//! Who may know whom: the dependency rules of the architecture, over `cargo metadata`.
+//!
+//! Tests may know more (dev-dependencies are free), the product may not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::run::{self, Result};
+use crate::tidy::Breach;
+
+/// A member of the workspace, with what it depends on beside tests.
+#[derive(Debug)]
+pub struct Member {
+    pub name: String,
+    /// Its folder from the root, such as `crates/stores/postgres`.
+    pub folder: String,
+    pub needs: BTreeSet<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Contract,
+    Seams,
+    Engine,
+    Sql,
+    Store,
+    Transport,
+    Composers,
+    Mail,
+    Server,
+    /// The binary, the bench and the conformance suite: they know every backend.
+    Everything,
+    Workshop,
+    Other,
+}
+
+impl Kind {
+    fn of(folder: &str) -> Self {
+        match folder.strip_prefix("crates/").unwrap_or(folder) {
+            "contract" => Self::Contract,
+            "seams" => Self::Seams,
+            "engine" => Self::Engine,
+            "stores/sql" => Self::Sql,
+            "composers" => Self::Composers,
+            "mail" => Self::Mail,
+            "server" => Self::Server,
+            "postrider" | "conformance" | "bench" => Self::Everything,
+            other if other.starts_with("stores/") => Self::Store,
+            other if other.starts_with("transports/") => Self::Transport,
+            other if other.starts_with("xtask") => Self::Workshop,
+            _ => Self::Other,
+        }
+    }
+
+    /// What of ours it must not see.
+    fn forbidden(self) -> &'static [Self] {
+        use Kind::{Composers, Contract, Engine, Everything, Mail, Server, Sql, Store, Transport, Workshop};
+        match self {
+            Self::Contract => &[
+                Self::Seams,
+                Engine,
+                Sql,
+                Store,
+                Transport,
+                Composers,
+                Mail,
+                Server,
+                Everything,
+                Workshop,
+                Self::Other,
+            ],
+            Self::Seams | Self::Sql | Self::Mail => {
+                &[Engine, Store, Transport, Composers, Server, Everything, Workshop]
+            }
+            Self::Engine => &[Sql, Store, Transport, Composers, Mail, Server, Everything, Workshop],
+            Self::Store => &[Engine, Store, Transport, Composers, Mail, Server, Everything, Workshop],
+            Self::Transport => {
+                &[Contract, Engine, Sql, Store, Transport, Composers, Server, Everything, Workshop]
+            }
+            Self::Composers => &[Engine, Sql, Store, Transport, Server, Everything, Workshop],
+            Self::Server | Self::Other => &[Store, Transport, Everything, Workshop],
+            Self::Everything | Self::Workshop => &[],
+        }
+    }
+
+    /// Whether what its dependencies see counts as well. A transport sees a contract through the seams' types, which is fine.
+    fn sees_through(self) -> bool {
+        matches!(self, Self::Contract | Self::Seams | Self::Engine | Self::Sql)
+    }
+
+    fn forbidden_outside(self) -> &'static [&'static str] {
+        match self {
+            Self::Contract | Self::Sql => {
+                &["tokio", "async-trait", "sqlx", "axum", "hyper", "reqwest", "rand", "chrono"]
+            }
+            Self::Seams | Self::Engine => &["sqlx", "axum", "hyper", "reqwest", "rustls", "clap"],
+            Self::Store => &["axum", "hyper", "clap"],
+            Self::Transport | Self::Composers | Self::Mail => &["sqlx", "axum", "clap"],
+            Self::Server => &["sqlx", "clap"],
+            Self::Everything | Self::Workshop | Self::Other => &[],
+        }
+    }
+}
+
+pub fn read(root: &Path) -> Result<Vec<Member>> {
+    let metadata = run::metadata(root, &["--no-deps"])?;
+    Ok(members(&metadata, root))
+}
+
+fn members(metadata: &Value, root: &Path) -> Vec<Member> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    list(&metadata["packages"])
+        .iter()
+        .map(|package| {
+            let manifest = text(&package["manifest_path"]);
+            let folder = Path::new(&manifest).parent().and_then(|folder| folder.strip_prefix(root).ok());
+            let needs = list(&package["dependencies"])
+                .iter()
+                .filter(|dependency| dependency["kind"].as_str() != Some("dev"))
+                .map(|dependency| text(&dependency["name"]))
+                .collect();
+            let folder = folder.map(|folder| folder.display().to_string()).unwrap_or_default();
+            Member { name: text(&package["name"]), folder, needs }
+        })
+        .collect()
+}
+
+pub fn check(members: &[Member]) -> Vec<Breach> {
+    let ours: BTreeMap<&str, &Member> = members.iter().map(|member| (member.name.as_str(), member)).collect();
+    let mut breaches = Vec::new();
+    for member in members {
+        let kind = Kind::of(&member.folder);
+        for needed in seen(member, kind, &ours) {
+            let forbidden = match ours.get(needed.as_str()) {
+                Some(other) => kind.forbidden().contains(&Kind::of(&other.folder)),
+                None => kind.forbidden_outside().contains(&needed.as_str()),
+            };
+            if forbidden {
+                let path = format!("{}/Cargo.toml", member.folder);
+                let what = format!("{} must not see {needed}", member.name);
+                breaches.push(Breach::new(
+                    &path,
+                    1,
+                    what,
+                    "go through a seam (ARCHITECTURE.md, dependency rules)",
+                ));
+            }
+        }
+    }
+    breaches
+}
+
+fn seen(member: &Member, kind: Kind, ours: &BTreeMap<&str, &Member>) -> BTreeSet<String> {
+    let mut seen = member.needs.clone();
+    let mut open: Vec<String> = seen.iter().cloned().collect();
+    while kind.sees_through()
+        && let Some(name) = open.pop()
+    {
+        for further in ours.get(name.as_str()).into_iter().flat_map(|other| &other.needs) {
+            // What a seam needs for itself (tokio, say) is judged there.
+            if ours.contains_key(further.as_str()) && seen.insert(further.clone()) {
+                open.push(further.clone());
+            }
+        }
+    }
+    seen
+}

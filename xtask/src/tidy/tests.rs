@@ -1,0 +1,264 @@
+//! Each rule on a few lines that break it, and on a few that only look as if they did.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::graph::Member;
+use super::licences::Policy;
+use super::*;
+
+fn source(path: &str, text: &str) -> Source {
+    Source { path: path.to_owned(), text: text.to_owned() }
+}
+
+/// Line and complaint of each breach of a file's own rules.
+fn of_file(path: &str, text: &str) -> Vec<(usize, String)> {
+    let source = source(path, text);
+    let breaches = files::check(&source).into_iter().chain(words::check(&source));
+    breaches.map(|breach| (breach.line, breach.what)).collect()
+}
+
+fn assert_one(path: &str, text: &str, line: usize, part: &str) {
+    let found = of_file(path, text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, line);
+    assert!(found[0].1.contains(part), "{found:?}");
+}
+
+#[test]
+fn a_breach_is_one_line_with_place_and_remedy() {
+    let breach = Breach::new("a/b.rs", 7, "too long", "split it");
+    assert_eq!(breach.to_string(), "a/b.rs:7: too long: split it");
+}
+
+#[test]
+fn a_good_file_breaks_nothing() {
+    let text = "//! Claims.\n\n/// `todo!` and .unwrap() in prose are fine.\nfn claim() -> &'static str {\n    \"dbg!(x.unwrap())\"\n}\n";
+    assert_eq!(of_file("crates/a/src/claim.rs", text), []);
+}
+
+#[test]
+fn long_files_are_found() {
+    let long = "//! Long.\n".to_owned() + &"// line\n".repeat(500);
+    assert_one("crates/a/src/lib.rs", &long, 501, "501 lines");
+    assert_eq!(of_file("crates/a/src/lib.rs", &long[..long.len() - 8]), []);
+    assert_eq!(of_file("docs/long.md", &long), []);
+}
+
+#[test]
+fn modules_open_with_documentation_and_tests_need_not() {
+    assert_one("crates/a/src/claim.rs", "fn claim() {}\n", 1, "no module documentation");
+    assert_eq!(of_file("crates/a/src/claim/tests.rs", "use super::*;\n"), []);
+    assert_eq!(of_file("crates/a/tests/it.rs", "fn it() {}\n"), []);
+}
+
+#[test]
+fn unfinished_code_is_found_even_in_tests() {
+    for (line, part) in [
+        ("fn claim() { todo!() }", "todo!"),
+        ("fn claim() { unimplemented!(\"later\") }", "unimplemented!"),
+        ("fn claim() { dbg!(1); }", "dbg!"),
+        ("#[ignore = \"slow\"] fn claim() {}", "#[ignore"),
+    ] {
+        assert_one("crates/a/src/a.rs", &format!("//! A.\n{line}\n"), 2, part);
+        assert_one("crates/a/tests/it.rs", line, 1, part);
+    }
+    assert_eq!(of_file("crates/a/src/a.rs", "//! A.\nnot_todo!();\n"), []);
+}
+
+#[test]
+fn unwrap_is_for_tests() {
+    let text = "//! A.\nfn a() { b().unwrap(); }\n";
+    assert_one("crates/a/src/a.rs", text, 2, ".unwrap()");
+    assert_eq!(of_file("crates/a/src/a_tests.rs", text), []);
+    let inside = "//! A.\n#[cfg(test)]\nmod tests {\n    fn a() { if true { b().unwrap(); } }\n}\nfn c() { d().unwrap(); }\n";
+    assert_one("crates/a/src/a.rs", inside, 6, ".unwrap()");
+    let beside = "//! A.\n#[cfg(test)]\nmod tests;\nfn c() { d().unwrap_or(1); }\n";
+    assert_eq!(of_file("crates/a/src/a.rs", beside), []);
+}
+
+#[test]
+fn silenced_lints_give_a_reason() {
+    assert_one("crates/a/src/a.rs", "//! A.\n\n#[allow(clippy::x)]\nfn a() {}\n", 3, "without a reason");
+    assert_one("crates/a/src/a.rs", "//! A.\n#![expect(dead_code)]\n", 2, "without a reason");
+    assert_eq!(
+        of_file(
+            "crates/a/src/a.rs",
+            "//! A.\n#[allow(\n    clippy::x,\n    reason = \"so\"\n)]\nfn a() {}\n"
+        ),
+        []
+    );
+}
+
+#[test]
+fn paths_of_one_machine_are_found_in_any_file() {
+    let home = concat!("/ho", "me/someone/x");
+    assert_one("docs/a.md", &format!("see\n`{home}`\n"), 2, "one machine");
+    assert_eq!(of_file("docs/a.md", &format!("https://example.org{home}\n")), []);
+}
+
+#[test]
+fn only_crates_io_is_a_registry() {
+    let lock = |source: &str| format!("[[package]]\nsource = \"{source}\"\n");
+    assert_one("Cargo.lock", &lock("sparse+https://mirror.example.org/index/"), 2, "other than crates.io");
+    assert_eq!(of_file("Cargo.lock", &lock("registry+https://github.com/rust-lang/crates.io-index")), []);
+    assert_one(".cargo/config.toml", "[source.crates-io]\n", 1, "other than crates.io");
+}
+
+#[test]
+fn names_that_mean_nothing_are_found() {
+    assert_one(
+        "crates/a/src/a.rs",
+        "//! A.\nstruct LaneManager;\n",
+        2,
+        "`manager` in the name `LaneManager`",
+    );
+    assert_one("crates/a/src/a.rs", "//! A.\npub fn process_row() {}\n", 2, "`process`");
+    assert_one("crates/a/src/a.rs", "//! A.\nasync fn handle_row() {}\n", 2, "`handle`");
+    assert_one("crates/a/src/string_utils.rs", "//! A.\n", 1, "`utils` in a file's name");
+    let fine =
+        "//! A.\nuse std::process::Command;\nstruct LaneHandle;\nfn handle() { handle.join(); utilise(); }\n";
+    assert_eq!(of_file("crates/a/src/a.rs", fine), []);
+}
+
+#[test]
+fn literals_and_comments_are_blanked_and_lines_kept() {
+    let text =
+        "let a = r#\"todo!\n\"#; /* x /* y */ z */ let b = 'c'; let d: &'static str = \"\\\"\"; // e\nf";
+    let code = blank::code_only(text);
+    assert_eq!(code.lines().count(), text.lines().count());
+    let words: Vec<&str> = code.split_whitespace().collect();
+    assert_eq!(words.join(" "), "let a = ; let b = ; let d: &'static str = ; f");
+}
+
+#[test]
+fn stores_and_transports_have_the_same_files() {
+    let store = |files: &[&str]| -> Vec<Source> {
+        let paths = files.iter().map(|file| format!("crates/stores/postgres/src/{file}"));
+        let readme = source("README.md", "cargo run, cargo xtask test");
+        paths.map(|path| source(&path, "")).chain([readme]).collect()
+    };
+    let all = [
+        "claim.rs",
+        "settle/mod.rs",
+        "sweep.rs",
+        "inspect.rs",
+        "connect.rs",
+        "migrate.rs",
+        "error.rs",
+        "wake.rs",
+    ];
+    assert_eq!(tree::check(&store(&all)), []);
+    let found = tree::check(&store(&all[1..]));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].what, "no src/claim.rs");
+}
+
+#[test]
+fn the_readme_tells_how_to_begin() {
+    assert_eq!(tree::check(&[]).len(), 2);
+    assert_eq!(tree::check(&[source("README.md", "cargo run")]).len(), 1);
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let text = "[a](b.md#part) [c](../README.md) [d](https://example.org) `[e](nowhere)` [f](#here)\n[g](gone.md)\n\
+                ```\n[h](nowhere)\n```\n[i](../../outside.md)\n";
+    let exists = |path: &Path| path == Path::new("docs/b.md") || path == Path::new("README.md");
+    let found = links::check(&[source("docs/a.md", text)], &exists);
+    let lines: Vec<usize> = found.iter().map(|breach| breach.line).collect();
+    assert_eq!(lines, [2, 6], "{found:?}");
+}
+
+fn member(name: &str, folder: &str, needs: &[&str]) -> Member {
+    let needs = needs.iter().map(|&need| need.to_owned()).collect();
+    Member { name: name.to_owned(), folder: folder.to_owned(), needs }
+}
+
+/// The breaches when a crate of this kind gets this dependency, in a workspace that is fine otherwise.
+fn with_dependency(name: &str, dependency: &str) -> Vec<String> {
+    let mut members = vec![
+        member("contract", "crates/contract", &["serde"]),
+        member("seams", "crates/seams", &["contract", "tokio"]),
+        member("engine", "crates/engine", &["contract", "seams", "tokio"]),
+        member("sql", "crates/stores/sql", &["contract"]),
+        member("postgres", "crates/stores/postgres", &["contract", "seams", "sql", "sqlx", "tokio"]),
+        member("memory", "crates/stores/memory", &["contract", "seams"]),
+        member("smtp", "crates/transports/smtp", &["seams", "tokio"]),
+        member("file", "crates/transports/file", &["seams"]),
+        member("server", "crates/server", &["seams", "axum"]),
+        member("conformance", "crates/conformance", &["engine", "memory"]),
+        member("postrider", "crates/postrider", &["engine", "postgres", "memory", "smtp", "file", "server"]),
+    ];
+    let changed = members.iter_mut().find(|member| member.name == name).expect("it is listed");
+    changed.needs.insert(dependency.to_owned());
+    graph::check(&members).into_iter().map(|breach| breach.what).collect()
+}
+
+#[test]
+fn the_graph_as_designed_is_fine() {
+    assert_eq!(with_dependency("postrider", "contract"), Vec::<String>::new());
+    assert_eq!(with_dependency("conformance", "postgres"), Vec::<String>::new());
+}
+
+#[test]
+fn crates_see_only_what_the_architecture_grants() {
+    for (name, dependency) in [
+        ("engine", "memory"),
+        ("engine", "smtp"),
+        ("engine", "sqlx"),
+        ("engine", "axum"),
+        ("contract", "tokio"),
+        ("contract", "seams"),
+        ("sql", "sqlx"),
+        ("postgres", "memory"),
+        ("postgres", "engine"),
+        ("smtp", "contract"),
+        ("smtp", "engine"),
+        ("smtp", "file"),
+        ("server", "postgres"),
+        ("file", "postrider"),
+    ] {
+        assert_eq!(with_dependency(name, dependency), [format!("{name} must not see {dependency}")]);
+    }
+}
+
+#[test]
+fn the_engine_does_not_see_a_store_through_another_crate() {
+    let found = with_dependency("seams", "memory");
+    assert!(found.contains(&"engine must not see memory".to_owned()), "{found:?}");
+}
+
+#[test]
+fn licences_are_read_as_expressions() {
+    let allowed = ["MIT".to_owned(), "Zlib".to_owned(), "Apache-2.0 WITH LLVM-exception".to_owned()];
+    for fine in [
+        "MIT",
+        "GPL-3.0 OR MIT",
+        "GPL-3.0/MIT",
+        "(GPL-3.0 OR MIT) AND Zlib",
+        "Apache-2.0 WITH LLVM-exception",
+    ] {
+        assert!(licences::is_allowed(fine, &allowed), "{fine}");
+    }
+    for bad in ["", "GPL-3.0", "MIT AND GPL-3.0", "Apache-2.0", "(MIT", "MIT MIT"] {
+        assert!(!licences::is_allowed(bad, &allowed), "{bad}");
+    }
+}
+
+#[test]
+fn the_lists_of_deny_toml_are_obeyed() {
+    let text = "[licenses]\nallow = [\n    \"MIT\", # \"GPL\"\n]\n[bans]\ndeny = [\n    \"cmake\",\n]\n";
+    let policy = Policy::parse(text);
+    assert_eq!(
+        (policy.allowed.as_slice(), policy.banned.as_slice()),
+        (&["MIT".to_owned()][..], &["cmake".to_owned()][..])
+    );
+    let package = |name: &str, licence: &str| json!({ "name": name, "license": licence });
+    let metadata =
+        json!({ "packages": [package("a", "MIT"), package("cmake", "MIT"), package("b", "GPL-3.0")] });
+    let found: Vec<String> =
+        licences::check_packages(&policy, &metadata).into_iter().map(|b| b.what).collect();
+    assert_eq!(found, ["cmake is banned", "the licence of b is `GPL-3.0`"]);
+}

@@ -1,0 +1,118 @@
+//! Which files there are, and rules about that: same names for same things, and a README that tells how to begin.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::run::{Failure, Result};
+use crate::tidy::{Breach, Source};
+
+/// Who knows one store knows all. The memory store connects to nothing and has no tables.
+const STORE_FILES: [&str; 7] = ["claim", "settle", "sweep", "inspect", "connect", "migrate", "error"];
+const MEMORY_STORE_FILES: [&str; 4] = ["claim", "settle", "sweep", "inspect"];
+/// Who knows one transport knows all. A folder has no answers to classify, and takes the mail as it is.
+const TRANSPORT_FILES: [&str; 5] = ["config", "deliver", "error", "encode", "classify"];
+const FILE_TRANSPORT_FILES: [&str; 3] = ["config", "deliver", "error"];
+
+/// All text files of the repository that are, or could be, committed.
+pub fn read(root: &Path) -> Result<Vec<Source>> {
+    let mut sources = Vec::new();
+    for path in list(root)? {
+        // Deleted but not yet committed, or not text: neither has lines to check.
+        let Ok(text) = std::fs::read_to_string(root.join(&path)) else { continue };
+        sources.push(Source { path, text });
+    }
+    Ok(sources)
+}
+
+fn list(root: &Path) -> Result<Vec<String>> {
+    let git = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output();
+    if let Ok(output) = git
+        && output.status.success()
+    {
+        let listed = String::from_utf8_lossy(&output.stdout).into_owned();
+        return Ok(listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect());
+    }
+    // An unpacked archive, or no git here.
+    let mut found = Vec::new();
+    walk(root, root, &mut found)
+        .map_err(|problem| Failure::Failed(format!("{}: {problem}", root.display())))?;
+    Ok(found)
+}
+
+fn walk(root: &Path, folder: &Path, found: &mut Vec<String>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path: PathBuf = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !["target", ".git", ".services", "node_modules"].contains(&name.as_str()) {
+                walk(root, &path, found)?;
+            }
+        } else if let Ok(inside) = path.strip_prefix(root) {
+            found.push(inside.to_string_lossy().into_owned());
+        }
+    }
+    Ok(())
+}
+
+pub fn check(sources: &[Source]) -> Vec<Breach> {
+    let mut breaches = same_names(sources, "crates/stores/", &STORE_FILES, ("memory", &MEMORY_STORE_FILES));
+    breaches.extend(same_names(
+        sources,
+        "crates/transports/",
+        &TRANSPORT_FILES,
+        ("file", &FILE_TRANSPORT_FILES),
+    ));
+    breaches.extend(readme(sources));
+    breaches
+}
+
+fn same_names(sources: &[Source], folder: &str, names: &[&str], special: (&str, &[&str])) -> Vec<Breach> {
+    let rust = |source: &&Source| source.is_rust();
+    let mut members: Vec<&str> = sources
+        .iter()
+        .filter(rust)
+        .filter_map(|source| source.path.strip_prefix(folder)?.split_once("/src/").map(|(member, _)| member))
+        // `sql` renders statements for the stores and is none itself.
+        .filter(|member| *member != "sql")
+        .collect();
+    members.dedup();
+    members.sort_unstable();
+    members.dedup();
+    let mut breaches = Vec::new();
+    for member in members {
+        let wanted = if member == special.0 { special.1 } else { names };
+        for name in wanted {
+            let (file, module) =
+                (format!("{folder}{member}/src/{name}.rs"), format!("{folder}{member}/src/{name}/mod.rs"));
+            if !sources.iter().any(|source| source.path == file || source.path == module) {
+                let remedy = "the same thing is in the same file everywhere: move it there";
+                breaches.push(Breach::new(
+                    &format!("{folder}{member}"),
+                    1,
+                    format!("no src/{name}.rs"),
+                    remedy,
+                ));
+            }
+        }
+    }
+    breaches
+}
+
+fn readme(sources: &[Source]) -> Vec<Breach> {
+    let text = sources.iter().find(|source| source.path == "README.md").map_or("", |source| &source.text);
+    ["cargo run", "cargo xtask test"]
+        .into_iter()
+        .filter(|command| !text.contains(command))
+        .map(|command| {
+            Breach::new(
+                "README.md",
+                1,
+                format!("`{command}` is not in it"),
+                "tell how to run and how to test",
+            )
+        })
+        .collect()
+}
