@@ -1,0 +1,156 @@
+//! Mail templates: `<folder>/<id>/<version>/<locale>/{subject.txt, body.html, body.txt}`, all read and compiled at start.
+//!
+//! Owns: finding and rendering them. Must not: read files while composing, so that no row can name a path.
+//! Invariant: a variable that is missing is an error, never an empty place; HTML is escaped; rendering is bounded.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use minijinja::{Environment, UndefinedBehavior};
+
+use crate::quote;
+
+mod load;
+mod render;
+#[cfg(test)]
+mod tests;
+
+pub use render::Rendered;
+
+/// Instructions of one rendering; a simple mail needs some hundreds.
+const FUEL: u64 = 500_000;
+/// Bytes that one part may render to.
+const OUTPUT_LIMIT: usize = 25 * 1024 * 1024;
+/// Bytes of one template file.
+const FILE_LIMIT: u64 = 1024 * 1024;
+
+/// Why a row can't be rendered. Each is another kind of mistake, with another person to mend it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("{0} is not a template name: id, or id@version, of letters, digits and . _ -")]
+    Name(String),
+    #[error("there is no template {0}")]
+    Missing(String),
+    #[error("template {id} has no version {version}")]
+    VersionMissing { id: String, version: String },
+    #[error("template {template} has neither the locale {locale} nor the default {default}")]
+    LocaleMissing { template: String, locale: String, default: String },
+    #[error("template {template} needs the variable {variable}, which the row does not have")]
+    VariableMissing { template: String, variable: String },
+    #[error("template {0} takes too long or renders too much")]
+    TooLarge(String),
+    #[error("template {template} can't be rendered: {reason}")]
+    Broken { template: String, reason: String },
+}
+
+/// What is wrong with the folder: every mistake at once, a line each.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
+pub struct LoadError(pub Vec<String>);
+
+/// Which parts a template has in one locale, and where they are.
+#[derive(Debug, Clone, Default)]
+struct Parts {
+    /// `id/version/locale`, as on disk: the names in the environment start with it.
+    name: String,
+    subject: bool,
+    html: bool,
+    text: bool,
+}
+
+/// Ordered so that v10 comes after v9.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Version {
+    numbers: Vec<u64>,
+    text: String,
+}
+
+type Locales = BTreeMap<String, Parts>;
+type Versions = BTreeMap<Version, Locales>;
+
+/// All templates of one folder.
+pub struct Templates {
+    environment: Environment<'static>,
+    known: BTreeMap<String, Versions>,
+    default_locale: String,
+}
+
+impl fmt::Debug for Templates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Templates").field("known", &self.known.keys()).finish_non_exhaustive()
+    }
+}
+
+impl Templates {
+    /// Reads and compiles every template below `folder`.
+    pub fn load(folder: &Path, default_locale: &str) -> Result<Self, LoadError> {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_fuel(Some(FUEL));
+        environment.set_debug(true); // errors know which expression they are about
+        let known = load::read(folder, &mut environment)?;
+        Ok(Self { environment, known, default_locale: locale_key(default_locale) })
+    }
+
+    /// Renders `template` (`id`, the newest version, or `id@version`) for a locale: exactly that one, else its
+    /// language, else the default.
+    pub fn render(
+        &self,
+        template: &str,
+        locale: Option<&str>,
+        variables: &serde_json::Value,
+    ) -> Result<Rendered, Error> {
+        let parts = self.find(template, locale)?;
+        render::render(&self.environment, parts, variables)
+    }
+
+    fn find(&self, template: &str, locale: Option<&str>) -> Result<&Parts, Error> {
+        let (id, version) = match template.split_once('@') {
+            Some((id, version)) => (id, Some(version)),
+            None => (template, None),
+        };
+        if !is_name(id) || version.is_some_and(|version| !is_name(version)) {
+            return Err(Error::Name(quote(template)));
+        }
+        let versions = self.known.get(id).ok_or_else(|| Error::Missing(quote(id)))?;
+        let locales = match version {
+            Some(version) => versions.get(&Version::new(version)),
+            None => versions.values().next_back(),
+        };
+        let missing =
+            || Error::VersionMissing { id: id.to_owned(), version: quote(version.unwrap_or_default()) };
+        let locales = locales.ok_or_else(missing)?;
+        let wanted = locale.map(locale_key).filter(|locale| !locale.is_empty());
+        self.choose(locales, wanted.as_deref()).ok_or_else(|| Error::LocaleMissing {
+            template: template.to_owned(),
+            locale: quote(wanted.as_deref().unwrap_or(&self.default_locale)),
+            default: self.default_locale.clone(),
+        })
+    }
+
+    fn choose<'a>(&self, locales: &'a Locales, wanted: Option<&str>) -> Option<&'a Parts> {
+        let language = |locale: &str| locale.split('-').next().and_then(|language| locales.get(language));
+        let exact_or_language = |locale: &str| locales.get(locale).or_else(|| language(locale));
+        wanted.and_then(exact_or_language).or_else(|| exact_or_language(&self.default_locale))
+    }
+}
+
+impl Version {
+    fn new(text: &str) -> Self {
+        let numbers =
+            text.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect();
+        Self { numbers, text: text.to_owned() }
+    }
+}
+
+/// `de_AT` and `de-at` are the same.
+fn locale_key(locale: &str) -> String {
+    locale.trim().replace('_', "-").to_ascii_lowercase()
+}
+
+/// Ids, versions and locales: nothing that a path could be made of.
+fn is_name(text: &str) -> bool {
+    let fine = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+    (1..=64).contains(&text.len()) && text.bytes().all(fine) && !text.starts_with('.')
+}

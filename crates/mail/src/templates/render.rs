@@ -1,0 +1,87 @@
+//! Renders one template with a row's variables, within bounds.
+
+use std::io;
+
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, ErrorKind};
+
+use super::{Error, OUTPUT_LIMIT, Parts};
+use crate::plain;
+
+/// What a template came to. There is always a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    pub subject: Option<String>,
+    pub html: Option<String>,
+    pub text: String,
+}
+
+pub fn render(
+    environment: &Environment<'_>,
+    parts: &Parts,
+    json: &serde_json::Value,
+) -> Result<Rendered, Error> {
+    let variables = Value::from(Serde(json));
+    let part = |there: bool, file: &str| {
+        there.then(|| render_part(environment, &parts.name, file, variables.clone())).transpose()
+    };
+    let subject = part(parts.subject, "subject.txt")?.map(|subject| subject.trim().to_owned());
+    let html = part(parts.html, "body.html")?;
+    let text = match part(parts.text, "body.txt")? {
+        Some(text) => text,
+        None => html.as_deref().map(plain::from_html).unwrap_or_default(),
+    };
+    Ok(Rendered { subject, html, text })
+}
+
+fn render_part(
+    environment: &Environment<'_>,
+    name: &str,
+    file: &str,
+    variables: Value,
+) -> Result<String, Error> {
+    let mut output = Bounded(Vec::new());
+    let template = environment.get_template(&format!("{name}/{file}"));
+    let rendered =
+        template.and_then(|template| template.render_captured_to(variables, &mut output).map(drop));
+    match rendered {
+        Ok(()) => Ok(String::from_utf8(output.0).expect("templates and variables are text")),
+        Err(error) => Err(explain(&error, format!("{name}/{file}"))),
+    }
+}
+
+fn explain(error: &minijinja::Error, template: String) -> Error {
+    match error.kind() {
+        ErrorKind::UndefinedError => Error::VariableMissing { template, variable: expression(error) },
+        ErrorKind::OutOfFuel | ErrorKind::WriteFailure => Error::TooLarge(template),
+        // Line and kind, not the whole chain: it may quote what the variables hold.
+        kind => {
+            let line = error.line().map(|line| format!(" in line {line}")).unwrap_or_default();
+            Error::Broken { template, reason: format!("{kind}{line}") }
+        }
+    }
+}
+
+/// The expression that was undefined, as the template writes it.
+fn expression(error: &minijinja::Error) -> String {
+    let source = error.template_source().zip(error.range());
+    let written = source.and_then(|(source, range)| source.get(range)).unwrap_or("(unknown)");
+    written.trim_matches(['{', '}', ' ']).to_owned()
+}
+
+/// Refuses to grow past the limit.
+struct Bounded(Vec<u8>);
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > OUTPUT_LIMIT {
+            return Err(io::Error::other("too much output"));
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
