@@ -1,1 +1,9 @@
-//! (under construction)
+//! Composers: each turns the fields of claimed rows into envelopes, or says why it can't.
+//!
+//! Owns: what a row's fields mean. Must not: send, store, or decide what becomes of a row.
+
+pub mod email;
+pub mod null;
+
+pub use email::EmailComposer;
+pub use null::NullComposer;

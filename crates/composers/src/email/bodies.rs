@@ -1,0 +1,51 @@
+//! Subject and bodies: the row's own, or those of its template.
+
+use std::borrow::Cow;
+
+use postrider_seams::Fields;
+
+use super::{Reason, Settings, fields};
+
+#[derive(Debug, Default)]
+pub struct Bodies<'a> {
+    pub subject: Option<Cow<'a, str>>,
+    pub text: Option<Cow<'a, str>>,
+    pub html: Option<Cow<'a, str>>,
+}
+
+/// A row has bodies or a template, never both: which would win is a guess. Its subject, if it has one, stands before
+/// the template's.
+pub fn read<'a>(settings: &Settings, row: &'a Fields) -> Result<Bodies<'a>, Reason> {
+    let subject = fields::text(row, "subject")?;
+    let (text, html) =
+        (fields::text(row, "text")?, fields::text(row, "html")?.filter(|html| !html.is_empty()));
+    let Some(template) = fields::filled(row, "template")? else {
+        // An empty text beside an HTML body is a column's default, not a body.
+        let text = text.filter(|text| !text.is_empty() || html.is_none());
+        return Ok(Bodies {
+            subject: subject.map(Into::into),
+            text: text.map(Into::into),
+            html: html.map(Into::into),
+        });
+    };
+    if html.is_some() || text.is_some_and(|text| !text.is_empty()) {
+        return Err(Reason::TemplateAndBodies);
+    }
+    let templates = settings.templates.as_ref().ok_or(Reason::NoTemplates)?;
+    let rendered = templates.render(template.trim(), fields::filled(row, "locale")?, &variables(row)?)?;
+    let own = subject.filter(|subject| !subject.trim().is_empty()).map(Cow::Borrowed);
+    Ok(Bodies {
+        subject: own.or(rendered.subject.map(Cow::Owned)),
+        text: Some(Cow::Owned(rendered.text)),
+        html: rendered.html.map(Cow::Owned),
+    })
+}
+
+fn variables(row: &Fields) -> Result<serde_json::Value, Reason> {
+    let Some(json) = fields::json(row, "variables")? else {
+        return Ok(serde_json::Value::Object(serde_json::Map::new()));
+    };
+    let broken = |error: serde_json::Error| Reason::Json { field: "variables", problem: error.to_string() };
+    let variables: serde_json::Value = serde_json::from_str(json).map_err(broken)?;
+    if variables.is_object() { Ok(variables) } else { Err(Reason::Variables) }
+}

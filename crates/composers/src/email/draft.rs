@@ -1,0 +1,111 @@
+//! One row becomes one message.
+
+use postrider_mail::{Draft, attachment, header, message_id};
+use postrider_seams::envelope::Recipient;
+use postrider_seams::{Claimed, Content, Envelope, Fields, Mail, Value};
+
+use super::{Reason, Settings, bodies, fields, recipients};
+
+/// Mail that has waited longer than this (it was scheduled, or the lane was away) gets a Date of now: readers sort by
+/// it, and filters distrust old ones. Younger rows keep theirs, so that a retry has the very same bytes.
+const DATE_KEPT: i64 = 24 * 3600;
+
+/// A message, perhaps still to be signed.
+#[derive(Debug)]
+pub struct Composed {
+    pub message: Vec<u8>,
+    /// The domain of the From.
+    pub domain: String,
+    /// Unix seconds of the Date.
+    pub date: i64,
+    row: String,
+    dedupe: String,
+    attempt: u32,
+    message_id: String,
+    from: String,
+    to: Vec<String>,
+    served: Vec<Recipient>,
+    utf8: bool,
+}
+
+pub fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Composed, Reason> {
+    let fields = row.fields.as_ref().ok_or(Reason::NotLoaded)?;
+    let from = fields::mailbox(fields, "from")?.or_else(|| settings.from.clone()).ok_or(Reason::NoSender)?;
+    let (to, cc) = (fields::mailboxes(fields, "to")?, fields::mailboxes(fields, "cc")?);
+    let (bcc, reply_to) = (fields::mailboxes(fields, "bcc")?, fields::mailboxes(fields, "reply_to")?);
+    let chosen =
+        recipients::choose([&to, &cc, &bcc], recipients::earlier(fields)?, settings.recipient_limit)?;
+
+    let bodies = bodies::read(settings, fields)?;
+    let headers = fields::json(fields, "headers")?.map(header::parse).transpose()?.unwrap_or_default();
+    let attachments =
+        fields::json(fields, "attachments")?.map(attachment::parse).transpose()?.unwrap_or_default();
+    if bodies.text.is_none() && bodies.html.is_none() && attachments.is_empty() {
+        return Err(Reason::NoBody);
+    }
+
+    let id = row.lease.id.to_string();
+    let dedupe = fields::key(fields, "dedupe")?.map_or_else(|| id.clone(), Into::into);
+    let domain = from.address.domain();
+    let message_id = message_id(&settings.name, &dedupe, settings.domain.as_deref().unwrap_or(domain));
+    let date = date(fields, now)?;
+    let draft = Draft {
+        from: &from,
+        to: &to,
+        cc: &cc,
+        reply_to: &reply_to,
+        subject: bodies.subject.as_deref(),
+        text: bodies.text.as_deref(),
+        html: bodies.html.as_deref(),
+        headers: &headers,
+        attachments: &attachments,
+        message_id: &message_id,
+        date,
+    };
+    let message = draft.write()?;
+    check_size(message.len(), settings.size_limit)?;
+    let sender = settings.bounces.as_ref().unwrap_or(&from.address);
+    Ok(Composed {
+        utf8: chosen.utf8 || draft.needs_utf8() || sender.needs_utf8(),
+        from: sender.as_str().to_owned(),
+        domain: domain.to_owned(),
+        message,
+        date,
+        row: id,
+        dedupe,
+        attempt: row.counters.attempts + 1,
+        message_id,
+        to: chosen.now,
+        served: chosen.served,
+    })
+}
+
+fn check_size(size: usize, limit: u64) -> Result<(), Reason> {
+    let size = size as u64;
+    if size > limit { Err(Reason::TooLarge { size, limit }) } else { Ok(()) }
+}
+
+fn date(row: &Fields, now: i64) -> Result<i64, Reason> {
+    let written = fields::time(row, "date")?;
+    Ok(written.filter(|written| (now - DATE_KEPT..=now).contains(written)).unwrap_or(now))
+}
+
+impl Composed {
+    pub fn into_envelope(self) -> Envelope {
+        let detail = [("message_id".to_owned(), Value::Text(self.message_id.clone()))];
+        Envelope {
+            row: self.row,
+            dedupe: self.dedupe,
+            attempt: self.attempt,
+            content: Content::Mail(Mail {
+                from: self.from,
+                to: self.to,
+                message: self.message.into(),
+                message_id: self.message_id,
+                utf8: self.utf8,
+                served: self.served,
+            }),
+            detail: detail.into(),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Reads the forms in which a column's value may come.
+
+use std::borrow::Cow;
+
+use postrider_mail::address::{self, Mailbox};
+use postrider_mail::date;
+use postrider_seams::{Fields, Value};
+
+use super::Reason;
+
+/// Text, or bytes that are text (a BLOB column); `None` for NULL.
+pub fn text<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<&'a str>, Reason> {
+    match fields.get(field) {
+        Value::Null => Ok(None),
+        Value::Text(text) => Ok(Some(text)),
+        Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) => Err(Reason::NotUtf8 { field, at: error.valid_up_to() }),
+        },
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) => Err(Reason::NotText { field }),
+    }
+}
+
+/// Text that is there: neither NULL nor blank.
+pub fn filled<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<&'a str>, Reason> {
+    Ok(text(fields, field)?.filter(|text| !text.trim().is_empty()))
+}
+
+/// A JSON column that is there: neither NULL, blank, nor JSON's own null.
+pub fn json<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<&'a str>, Reason> {
+    Ok(filled(fields, field)?.filter(|text| text.trim() != "null"))
+}
+
+/// A key: text or a whole number.
+pub fn key<'a>(fields: &'a Fields, field: &'static str) -> Result<Option<Cow<'a, str>>, Reason> {
+    match fields.get(field) {
+        Value::Int(number) => Ok(Some(Cow::Owned(number.to_string()))),
+        _ => Ok(filled(fields, field)?.map(Cow::Borrowed)),
+    }
+}
+
+pub fn mailboxes(fields: &Fields, field: &'static str) -> Result<Vec<Mailbox>, Reason> {
+    match filled(fields, field)? {
+        None => Ok(Vec::new()),
+        Some(text) => address::parse_list(text).map_err(|source| Reason::Address { field, source }),
+    }
+}
+
+/// At most one mailbox.
+pub fn mailbox(fields: &Fields, field: &'static str) -> Result<Option<Mailbox>, Reason> {
+    let mut found = mailboxes(fields, field)?;
+    match found.len() {
+        0 | 1 => Ok(found.pop()),
+        many => Err(Reason::Address { field, source: address::Error::Many { found: many } }),
+    }
+}
+
+/// Unix seconds of a time column.
+pub fn time(fields: &Fields, field: &'static str) -> Result<Option<i64>, Reason> {
+    match fields.get(field) {
+        Value::Int(number) => Ok(Some(date::from_epoch(*number))),
+        _ => match filled(fields, field)? {
+            None => Ok(None),
+            Some(text) => date::parse(text).map(Some).ok_or(Reason::Date),
+        },
+    }
+}

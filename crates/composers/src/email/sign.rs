@@ -1,0 +1,45 @@
+//! Signs composed messages, on the threads for blocking work: an RSA signature takes the better part of a
+//! millisecond, and a batch of them would hold up everything else on this thread.
+
+use std::sync::Arc;
+
+use postrider_mail::dkim;
+use postrider_seams::Outcome;
+
+use super::Settings;
+use super::draft::Composed;
+
+/// Messages per task: enough to be worth a hand-over, few enough to spread over the cores.
+const SHARE: usize = 16;
+
+type Result = std::result::Result<Composed, Outcome>;
+
+/// Signs each message with every key that covers its sender's domain; keeps the order.
+pub async fn sign(settings: &Arc<Settings>, composed: Vec<Result>) -> Vec<Result> {
+    let total = composed.len();
+    let mut composed = composed.into_iter();
+    let mut tasks = Vec::with_capacity(total.div_ceil(SHARE));
+    while composed.len() > 0 {
+        let mut share: Vec<Result> = composed.by_ref().take(SHARE).collect();
+        let settings = Arc::clone(settings);
+        tasks.push(tokio::task::spawn_blocking(move || {
+            share.iter_mut().flatten().for_each(|composed| sign_one(&settings, composed));
+            share
+        }));
+    }
+    let mut signed = Vec::with_capacity(total);
+    for task in tasks {
+        match task.await {
+            Ok(share) => signed.extend(share),
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+    signed
+}
+
+fn sign_one(settings: &Settings, composed: &mut Composed) {
+    let signers: Vec<_> = settings.signers.iter().filter(|signer| signer.covers(&composed.domain)).collect();
+    if !signers.is_empty() {
+        dkim::sign(signers, &mut composed.message, composed.date);
+    }
+}

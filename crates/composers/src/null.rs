@@ -1,0 +1,30 @@
+//! The composer that composes nothing: for benches and for the engine's own laws.
+
+use async_trait::async_trait;
+use postrider_seams::{Claimed, Composer, Content, Envelope, Outcome};
+
+/// Every row becomes an empty envelope.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NullComposer;
+
+#[async_trait]
+impl Composer for NullComposer {
+    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+        rows.iter().map(|row| Ok(empty(row))).collect()
+    }
+
+    fn size_limit(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+fn empty(row: &Claimed) -> Envelope {
+    let id = row.lease.id.to_string();
+    Envelope {
+        dedupe: id.clone(),
+        row: id,
+        attempt: row.counters.attempts + 1,
+        content: Content::Nothing,
+        detail: postrider_seams::row::Detail::new(),
+    }
+}
