@@ -1,1 +1,14 @@
-//! (under construction)
+//! The file transport: every mail becomes an .eml file in a folder, whole or not at all.
+//!
+//! Owns: names and contents of the files. Must not: remove any. Invariant: a mail that is delivered again replaces its
+//! own file, so the folder never holds it twice.
+
+mod classify;
+mod config;
+mod deliver;
+mod encode;
+mod error;
+
+pub use config::Config;
+pub use deliver::FileTransport;
+pub use error::Error;

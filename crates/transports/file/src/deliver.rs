@@ -1,0 +1,146 @@
+//! Writes the files: a temporary one, fsync, rename; then the folder itself, once for the batch.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use postrider_seams::envelope::{Recipient, RecipientResult};
+use postrider_seams::{Content, Envelope, Failure, Mail, Outcome, Receipt, Transport, Value, transport};
+use tokio::time::Instant;
+
+use crate::{Config, Error, classify, encode};
+
+/// Writes mails to one folder.
+#[derive(Debug, Clone)]
+pub struct FileTransport {
+    config: Arc<Config>,
+}
+
+impl FileTransport {
+    /// Makes the folder if it is missing.
+    pub fn new(config: Config) -> Result<Self, Error> {
+        make_folder(&config.folder)?;
+        Ok(Self { config: Arc::new(config) })
+    }
+}
+
+#[async_trait]
+impl Transport for FileTransport {
+    fn batch(&self) -> usize {
+        64
+    }
+
+    fn concurrency(&self) -> usize {
+        4
+    }
+
+    async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
+        let config = Arc::clone(&self.config);
+        let envelopes = batch.to_vec(); // the messages are shared, not copied
+        let task = tokio::task::spawn_blocking(move || write_all(&config, &envelopes, deadline));
+        match tokio::time::timeout_at(deadline, task).await {
+            Ok(Ok(outcomes)) => outcomes,
+            Ok(Err(error)) => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => {
+                let failure = Failure::new("the disk did not answer in time");
+                vec![Outcome::Uncertain(failure); batch.len()]
+            }
+        }
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        let config = Arc::clone(&self.config);
+        let task = tokio::task::spawn_blocking(move || {
+            make_folder(&config.folder)?;
+            let probe = temporary(&config.folder);
+            let made = create(&probe).map(drop);
+            let removed = fs::remove_file(&probe);
+            made.and(removed).map_err(Error::at(&config.folder))
+        });
+        match task.await {
+            Ok(result) => result.map_err(Into::into),
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+}
+
+fn write_all(config: &Config, envelopes: &[Envelope], deadline: Instant) -> Vec<Outcome> {
+    let mut outcomes: Vec<Outcome> =
+        envelopes.iter().map(|envelope| write(config, envelope, deadline)).collect();
+    // A rename is only certain once the folder is on the disk.
+    if let Err(error) = sync_folder(config) {
+        for outcome in outcomes.iter_mut().filter(|outcome| matches!(outcome, Outcome::Delivered(_))) {
+            *outcome = classify::outcome(&error);
+        }
+    }
+    outcomes
+}
+
+fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
+    let Content::Mail(mail) = &envelope.content else {
+        return Outcome::Rejected(Failure::new("the file transport writes mails, and this row is none"));
+    };
+    if Instant::now() >= deadline {
+        return Outcome::Retryable(Failure::new("no time was left to write the file"));
+    }
+    match write_mail(config, mail) {
+        Ok(name) => Outcome::Delivered(receipt(mail, name)),
+        Err(error) => classify::outcome(&error),
+    }
+}
+
+fn write_mail(config: &Config, mail: &Mail) -> Result<String, Error> {
+    let name = encode::file_name(mail);
+    let temporary = temporary(&config.folder);
+    let written = create(&temporary).and_then(|mut file| {
+        file.write_all(encode::envelope(mail).as_bytes())?;
+        file.write_all(&mail.message)?;
+        if config.sync { file.sync_all() } else { Ok(()) }
+    });
+    let moved = written.and_then(|()| fs::rename(&temporary, config.folder.join(&name)));
+    if let Err(error) = moved {
+        // Best effort: the error that matters is the first.
+        let _ = fs::remove_file(&temporary);
+        return Err(Error::at(config.folder.join(&name))(error));
+    }
+    Ok(name)
+}
+
+fn receipt(mail: &Mail, name: String) -> Receipt {
+    let accepted = |address: &String| Recipient {
+        address: address.clone(),
+        result: RecipientResult::Accepted,
+        reply: String::new(),
+    };
+    let recipients: Vec<Recipient> =
+        mail.served.iter().cloned().chain(mail.to.iter().map(accepted)).collect();
+    let json = serde_json::to_string(&recipients).expect("recipients are plain data");
+    Receipt { id: Some(name), detail: [("recipients".to_owned(), Value::Text(json))].into() }
+}
+
+/// A name of its own for every write, so that two deliveries never share one. Hidden, so that readers of the folder
+/// that look for `*.eml` never see half a mail.
+fn temporary(folder: &Path) -> std::path::PathBuf {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    folder.join(format!(".{}-{number}.part", std::process::id()))
+}
+
+fn create(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
+fn make_folder(folder: &Path) -> Result<(), Error> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::at(folder))
+}
+
+fn sync_folder(config: &Config) -> Result<(), Error> {
+    if !config.sync {
+        return Ok(());
+    }
+    File::open(&config.folder).and_then(|folder| folder.sync_all()).map_err(Error::at(&config.folder))
+}
