@@ -80,8 +80,8 @@ fn silenced_lints(source: &Source) -> Vec<Breach> {
     for opening in ["[allow(", "[expect("] {
         for (at, _) in code.match_indices(opening) {
             let attribute = code[at..].split(")]").next().unwrap_or_default();
-            if !attribute.contains("reason") {
-                let line = code[..at].lines().count().max(1);
+            let line = code[..at].lines().count().max(1);
+            if !attribute.contains("reason") && !has_comment(&source.text, line) {
                 let what = format!("`#{opening}…)]` without a reason");
                 breaches.push(Breach::new(
                     &source.path,
@@ -93,6 +93,14 @@ fn silenced_lints(source: &Source) -> Vec<Breach> {
         }
     }
     breaches
+}
+
+/// A plain comment on the line or right above it; documentation tells about something else.
+fn has_comment(text: &str, line: usize) -> bool {
+    let lines: Vec<&str> = text.lines().skip(line.saturating_sub(2)).take(line.min(2)).collect();
+    let comment = |text: &str| text.contains("// ") && !text.contains("/// ");
+    lines.last().is_some_and(|on| comment(on))
+        || lines.iter().any(|above| above.trim_start().starts_with("// "))
 }
 
 fn machine_paths(source: &Source) -> Vec<Breach> {

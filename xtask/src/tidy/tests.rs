@@ -81,6 +81,14 @@ fn unwrap_is_for_tests() {
 #[test]
 fn silenced_lints_give_a_reason() {
     assert_one("crates/a/src/a.rs", "//! A.\n\n#[allow(clippy::x)]\nfn a() {}\n", 3, "without a reason");
+    assert_eq!(of_file("crates/a/src/a.rs", "//! A.\n#[allow(clippy::x)] // so\nfn a() {}\n"), []);
+    assert_eq!(of_file("crates/a/src/a.rs", "//! A.\n// so\n#[allow(clippy::x)]\nfn a() {}\n"), []);
+    assert_one(
+        "crates/a/src/a.rs",
+        "//! A.\n/// A.\n#[allow(clippy::x)]\nfn a() {}\n",
+        3,
+        "without a reason",
+    );
     assert_one("crates/a/src/a.rs", "//! A.\n#![expect(dead_code)]\n", 2, "without a reason");
     assert_eq!(
         of_file(
