@@ -1,0 +1,320 @@
+//! The work bench: a table, a scripted transport, a store that can be made to fail, and a lane made of them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_contract::Contract;
+use postrider_engine::{Engine, Health, Lane, Limits};
+use postrider_seams::store::{Capabilities, Class, Error, Held, Reclaimed, Settlement, SweepKind};
+use postrider_seams::{
+    Claimed, Composer, Content, Dice, Envelope, Failure, Fields, Lease, Outcome, Receipt, RowId, Store, Transport,
+    Value, Want, transport,
+};
+use postrider_store_memory::{MemoryStore, MemoryTable, Row};
+use tokio::time::Instant;
+
+/// No jitter.
+pub struct Even;
+
+impl Dice for Even {
+    fn roll(&self) -> f64 {
+        0.0
+    }
+}
+
+pub fn contract() -> Contract {
+    let text = Contract::builtin("mail_outbox").expect("a built-in");
+    Contract::parse("mail_outbox.toml", text).expect("a sound contract")
+}
+
+pub fn table() -> Arc<MemoryTable> {
+    MemoryTable::new(contract())
+}
+
+/// A queued mail, due now.
+pub fn mail(table: &MemoryTable, id: i64) -> Row {
+    BTreeMap::from([
+        ("id".to_owned(), Value::Int(id)),
+        ("status".to_owned(), Value::Text("queued".to_owned())),
+        ("retry_count".to_owned(), Value::Int(0)),
+        ("next_attempt_at".to_owned(), Value::Int(table.now())),
+        ("created_at".to_owned(), Value::Int(table.now())),
+        ("to_addresses".to_owned(), Value::Text("a@example.org".to_owned())),
+        ("subject".to_owned(), Value::Text(format!("mail {id}"))),
+    ])
+}
+
+pub fn fill(table: &MemoryTable, rows: i64) {
+    for id in 1..=rows {
+        table.insert(mail(table, id));
+    }
+}
+
+pub fn text(table: &MemoryTable, id: i64, column: &str) -> Option<String> {
+    match table.row(&RowId::Int(id)).expect("the row is there").get(column) {
+        Some(Value::Text(text)) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+pub fn int(table: &MemoryTable, id: i64, column: &str) -> Option<i64> {
+    match table.row(&RowId::Int(id)).expect("the row is there").get(column) {
+        Some(Value::Int(int)) => Some(*int),
+        _ => None,
+    }
+}
+
+pub fn count(table: &MemoryTable, status: &str) -> usize {
+    let is = |row: &&Row| row.get("status") == Some(&Value::Text(status.to_owned()));
+    table.rows().iter().filter(is).count()
+}
+
+/// Waits, in the paused clock's time, until something holds.
+pub async fn until(what: &str, limit: Duration, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + limit;
+    while !holds() {
+        assert!(Instant::now() < deadline, "not within {limit:?}: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+type Script = dyn Fn(&Envelope) -> Outcome + Send + Sync;
+
+/// A transport that answers as its script says, after `takes`.
+pub struct Scripted {
+    script: Box<Script>,
+    pub takes: Duration,
+    pub up: AtomicBool,
+    pub sent: Mutex<Vec<String>>,
+    pub probes: AtomicUsize,
+    pub most_at_once: AtomicUsize,
+    at_once: AtomicUsize,
+}
+
+impl Scripted {
+    pub fn new(script: impl Fn(&Envelope) -> Outcome + Send + Sync + 'static) -> Self {
+        Self {
+            script: Box::new(script),
+            takes: Duration::ZERO,
+            up: AtomicBool::new(true),
+            sent: Mutex::default(),
+            probes: AtomicUsize::new(0),
+            most_at_once: AtomicUsize::new(0),
+            at_once: AtomicUsize::new(0),
+        }
+    }
+
+    pub fn delivers() -> Self {
+        Self::new(|_| Outcome::Delivered(Receipt::default()))
+    }
+
+    pub fn taking(mut self, takes: Duration) -> Self {
+        self.takes = takes;
+        self
+    }
+
+    pub fn times(&self, row: &str) -> usize {
+        self.sent.lock().expect("no panic").iter().filter(|sent| *sent == row).count()
+    }
+
+    pub fn total(&self) -> usize {
+        self.sent.lock().expect("no panic").len()
+    }
+}
+
+pub fn unreachable() -> Outcome {
+    Outcome::Retryable(Failure { unreachable: true, ..Failure::new("connection refused") })
+}
+
+#[async_trait]
+impl Transport for Scripted {
+    fn batch(&self) -> usize {
+        1
+    }
+
+    fn concurrency(&self) -> usize {
+        64
+    }
+
+    async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
+        let at_once = self.at_once.fetch_add(1, SeqCst) + 1;
+        self.most_at_once.fetch_max(at_once, SeqCst);
+        tokio::time::sleep(self.takes).await;
+        self.at_once.fetch_sub(1, SeqCst);
+        let mut outcomes = Vec::new();
+        for envelope in batch {
+            self.sent.lock().expect("no panic").push(envelope.row.clone());
+            outcomes.push((self.script)(envelope));
+        }
+        outcomes
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        self.probes.fetch_add(1, SeqCst);
+        if self.up.load(SeqCst) { Ok(()) } else { Err(transport::Error::Unreachable("still away".to_owned())) }
+    }
+}
+
+/// Composes anything; panics on a subject of `panic`, rejects one of `reject`.
+pub struct Plain {
+    pub limit: u64,
+}
+
+#[async_trait]
+impl Composer for Plain {
+    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+        rows.iter()
+            .map(|row| {
+                let fields = row.fields.as_ref().expect("the engine hands over rows with their fields");
+                match fields.get("subject").as_text() {
+                    Some("panic") => panic!("a composer's bug"),
+                    Some("reject") => return Err(Outcome::Rejected(Failure::new("the subject\n is\tbad"))),
+                    _ => {}
+                }
+                Ok(Envelope {
+                    row: row.lease.id.to_string(),
+                    dedupe: row.lease.id.to_string(),
+                    attempt: row.counters.attempts + 1,
+                    content: Content::Nothing,
+                    detail: BTreeMap::new(),
+                })
+            })
+            .collect()
+    }
+
+    fn size_limit(&self) -> u64 {
+        self.limit
+    }
+}
+
+/// A store that fails while told to.
+pub struct Faulty {
+    inner: Arc<MemoryStore>,
+    pub away: AtomicBool,
+    /// Settles of this row never work.
+    pub cursed: Option<RowId>,
+    pub extends: AtomicUsize,
+    pub loads: AtomicUsize,
+    pub claims: AtomicUsize,
+}
+
+impl Faulty {
+    pub fn new(table: &Arc<MemoryTable>, worker: &str) -> Self {
+        Self {
+            inner: MemoryStore::open(table, 0, worker),
+            away: AtomicBool::new(false),
+            cursed: None,
+            extends: AtomicUsize::new(0),
+            loads: AtomicUsize::new(0),
+            claims: AtomicUsize::new(0),
+        }
+    }
+
+    fn answer(&self) -> Result<(), Error> {
+        if self.away.load(SeqCst) { Err(Error::new(Class::Transient, "the database is away")) } else { Ok(()) }
+    }
+}
+
+#[async_trait]
+impl Store for Faulty {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+        self.answer()?;
+        self.claims.fetch_add(1, SeqCst);
+        self.inner.claim(want).await
+    }
+    async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
+        self.answer()?;
+        self.loads.fetch_add(1, SeqCst);
+        self.inner.load(leases).await
+    }
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+        self.answer()?;
+        if moves.iter().any(|settlement| Some(&settlement.lease.id) == self.cursed.as_ref()) {
+            return Err(Error::new(Class::Permanent, "this value does not fit"));
+        }
+        self.inner.settle(moves).await
+    }
+    async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
+        self.answer()?;
+        self.extends.fetch_add(1, SeqCst);
+        self.inner.extend(leases).await
+    }
+    async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
+        self.answer()?;
+        self.inner.reclaim(limit).await
+    }
+    async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
+        self.answer()?;
+        self.inner.sweep(sweep, limit).await
+    }
+    async fn purge(&self, limit: u32) -> Result<u64, Error> {
+        self.answer()?;
+        self.inner.purge(limit).await
+    }
+    async fn next_due(&self) -> Result<Option<Duration>, Error> {
+        self.answer()?;
+        self.inner.next_due().await
+    }
+    async fn wake(&self, deadline: Instant) {
+        self.inner.wake(deadline).await;
+    }
+    async fn lock(&self, name: &str, ttl: Duration) -> Result<bool, Error> {
+        self.answer()?;
+        self.inner.lock(name, ttl).await
+    }
+    async fn unlock(&self, name: &str) -> Result<(), Error> {
+        self.answer()?;
+        self.inner.unlock(name).await
+    }
+    async fn paused(&self, lane: &str) -> Result<bool, Error> {
+        self.answer()?;
+        self.inner.paused(lane).await
+    }
+    async fn set_paused(&self, lane: &str, paused: bool) -> Result<(), Error> {
+        self.answer()?;
+        self.inner.set_paused(lane, paused).await
+    }
+}
+
+pub fn limits() -> Limits {
+    Limits {
+        concurrency: 4,
+        batch: 20,
+        held: 40,
+        bytes: 64 * 1024 * 1024,
+        timeout: Duration::from_secs(10),
+        poll: Duration::from_millis(500),
+        sweep: Duration::from_secs(5),
+        single: false,
+    }
+}
+
+pub fn lane(store: Arc<dyn Store>, transport: Arc<dyn Transport>, limits: Limits) -> Lane {
+    Lane {
+        name: "mail".to_owned(),
+        contract: Arc::new(contract()),
+        stage: 0,
+        store,
+        composer: Arc::new(Plain { limit: 1024 * 1024 }),
+        transport,
+        limits,
+    }
+}
+
+/// An engine with one lane on a store of its own.
+pub fn start(table: &Arc<MemoryTable>, transport: &Arc<Scripted>) -> Engine {
+    let engine = Engine::new(Arc::new(Even));
+    let store = MemoryStore::open(table, 0, "worker-1");
+    engine.start(lane(store, Arc::clone(transport) as Arc<dyn Transport>, limits()));
+    engine
+}
+
+pub fn health(engine: &Engine) -> Health {
+    engine.handle().lane("mail").expect("the lane is there").health
+}

@@ -1,0 +1,8 @@
+//! The engine on the memory store, with scripted composers, transports and store faults, on a paused clock.
+
+mod bench;
+mod faults;
+mod flow;
+mod leases;
+mod nets;
+mod target;

@@ -1,0 +1,77 @@
+//! Rules G1 and G3: a target that is away or refuses us costs the backlog nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use postrider_engine::Health;
+use postrider_seams::{Failure, Outcome, Receipt};
+
+use crate::bench::{Scripted, count, fill, health, int, start, table, unreachable, until};
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// A transport that can't connect until `up` is set.
+fn down() -> Arc<Scripted> {
+    let up = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = Arc::clone(&up);
+    let transport = Scripted::new(move |_| if seen.load(SeqCst) { Outcome::Delivered(Receipt::default()) } else { unreachable() });
+    transport.up.store(false, SeqCst);
+    let transport = Arc::new(transport);
+    let watched = Arc::clone(&transport);
+    tokio::spawn(async move {
+        while !watched.up.load(SeqCst) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        up.store(true, SeqCst);
+    });
+    transport
+}
+
+#[tokio::test(start_paused = true)]
+async fn g1_five_connection_failures_stop_the_lane_and_spare_the_backlog() {
+    let table = table();
+    fill(&table, 200);
+    let transport = down();
+    let engine = start(&table, &transport);
+    until("unreachable", MINUTE, || matches!(health(&engine), Health::Unreachable { .. })).await;
+    tokio::time::sleep(MINUTE * 5).await;
+    let spent: i64 = (1..=200).map(|id| int(&table, id, "retry_count").expect("set")).sum();
+    assert_eq!(spent, i64::try_from(transport.total()).expect("few"), "each try counted, nothing else");
+    assert!(spent < 10, "{spent} attempts were spent on a dead relay");
+    assert_eq!(count(&table, "dispatching"), 0, "untried rows were handed back");
+    assert!(!health(&engine).is_ready());
+
+    transport.up.store(true, SeqCst);
+    until("all sent by itself", MINUTE * 10, || count(&table, "sent") == 200).await;
+    assert_eq!(health(&engine), Health::Running);
+}
+
+#[tokio::test(start_paused = true)]
+async fn g1_an_answer_in_between_keeps_the_lane_running() {
+    let table = table();
+    fill(&table, 40);
+    let turn = std::sync::atomic::AtomicUsize::new(0);
+    let transport = Arc::new(Scripted::new(move |_| {
+        if turn.fetch_add(1, SeqCst) % 4 == 3 { Outcome::Delivered(Receipt::default()) } else { unreachable() }
+    }));
+    let engine = start(&table, &transport);
+    until("each tried", MINUTE, || transport.total() >= 40).await;
+    assert_eq!(health(&engine), Health::Running);
+    assert_eq!(transport.probes.load(SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn g3_a_refusal_of_us_pauses_the_lane_and_costs_no_row_anything() {
+    let table = table();
+    fill(&table, 50);
+    let transport = Arc::new(Scripted::new(|_| Outcome::Refused(Failure::new("535 authentication failed"))));
+    transport.up.store(false, SeqCst);
+    let engine = start(&table, &transport);
+    until("misconfigured or probing", MINUTE, || !health(&engine).is_ready()).await;
+    tokio::time::sleep(MINUTE).await;
+    let spent: i64 = (1..=50).map(|id| int(&table, id, "retry_count").expect("set")).sum();
+    assert_eq!(spent, 0);
+    assert_eq!(count(&table, "queued"), 50);
+    assert!(transport.probes.load(SeqCst) > 2, "it tries again with backoff");
+}
