@@ -80,3 +80,6 @@ pub(crate) fn compact(text: &str) -> String {
     }
     words
 }
+
+#[cfg(test)]
+mod tests;

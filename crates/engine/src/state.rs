@@ -199,3 +199,6 @@ impl LaneState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

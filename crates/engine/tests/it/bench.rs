@@ -10,8 +10,8 @@ use postrider_contract::Contract;
 use postrider_engine::{Engine, Health, Lane, Limits};
 use postrider_seams::store::{Capabilities, Class, Error, Held, Reclaimed, Settlement, SweepKind};
 use postrider_seams::{
-    Claimed, Composer, Content, Dice, Envelope, Failure, Fields, Lease, Outcome, Receipt, RowId, Store, Transport,
-    Value, Want, transport,
+    Claimed, Composer, Content, Dice, Envelope, Failure, Fields, Lease, Outcome, Receipt, RowId, Store,
+    Transport, Value, Want, transport,
 };
 use postrider_store_memory::{MemoryStore, MemoryTable, Row};
 use tokio::time::Instant;
@@ -154,7 +154,11 @@ impl Transport for Scripted {
 
     async fn probe(&self) -> Result<(), transport::Error> {
         self.probes.fetch_add(1, SeqCst);
-        if self.up.load(SeqCst) { Ok(()) } else { Err(transport::Error::Unreachable("still away".to_owned())) }
+        if self.up.load(SeqCst) {
+            Ok(())
+        } else {
+            Err(transport::Error::Unreachable("still away".to_owned()))
+        }
     }
 }
 
@@ -192,8 +196,10 @@ impl Composer for Plain {
 
 /// A store that fails while told to.
 pub struct Faulty {
-    inner: Arc<MemoryStore>,
+    pub inner: Arc<MemoryStore>,
     pub away: AtomicBool,
+    /// Settles never answer.
+    pub hangs: AtomicBool,
     /// Settles of this row never work.
     pub cursed: Option<RowId>,
     pub extends: AtomicUsize,
@@ -206,6 +212,7 @@ impl Faulty {
         Self {
             inner: MemoryStore::open(table, 0, worker),
             away: AtomicBool::new(false),
+            hangs: AtomicBool::new(false),
             cursed: None,
             extends: AtomicUsize::new(0),
             loads: AtomicUsize::new(0),
@@ -214,7 +221,11 @@ impl Faulty {
     }
 
     fn answer(&self) -> Result<(), Error> {
-        if self.away.load(SeqCst) { Err(Error::new(Class::Transient, "the database is away")) } else { Ok(()) }
+        if self.away.load(SeqCst) {
+            Err(Error::new(Class::Transient, "the database is away"))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -235,6 +246,9 @@ impl Store for Faulty {
     }
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         self.answer()?;
+        if self.hangs.load(SeqCst) {
+            std::future::pending::<()>().await;
+        }
         if moves.iter().any(|settlement| Some(&settlement.lease.id) == self.cursed.as_ref()) {
             return Err(Error::new(Class::Permanent, "this value does not fit"));
         }

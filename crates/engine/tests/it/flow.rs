@@ -135,7 +135,8 @@ async fn deferred_costs_nothing_and_waits() {
     let table = table();
     table.insert(mail(&table, 1));
     let after = Some(Duration::from_secs(30));
-    let transport = Arc::new(Scripted::new(move |_| Outcome::Deferred(Failure { after, ..Failure::new("window") })));
+    let transport =
+        Arc::new(Scripted::new(move |_| Outcome::Deferred(Failure { after, ..Failure::new("window") })));
     let _engine = start(&table, &transport);
     until("deferred", MINUTE, || transport.total() == 1 && count(&table, "queued") == 1).await;
     assert_eq!(int(&table, 1, "retry_count"), Some(0));

@@ -37,7 +37,8 @@ async fn m07_a_dead_workers_row_goes_back_with_one_attempt_spent() {
     let table = table();
     fill(&table, 1);
     let dead = MemoryStore::open(&table, 0, "dead");
-    let claimed = postrider_seams::Store::claim(&*dead, &postrider_seams::Want { limit: 1 }).await.expect("claimed");
+    let claimed =
+        postrider_seams::Store::claim(&*dead, &postrider_seams::Want { limit: 1 }).await.expect("claimed");
     assert_eq!(claimed.len(), 1);
     let transport = Arc::new(Scripted::delivers());
     let engine = start(&table, &transport);

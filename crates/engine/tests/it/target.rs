@@ -15,7 +15,10 @@ const MINUTE: Duration = Duration::from_mins(1);
 fn down() -> Arc<Scripted> {
     let up = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let seen = Arc::clone(&up);
-    let transport = Scripted::new(move |_| if seen.load(SeqCst) { Outcome::Delivered(Receipt::default()) } else { unreachable() });
+    let transport =
+        Scripted::new(
+            move |_| if seen.load(SeqCst) { Outcome::Delivered(Receipt::default()) } else { unreachable() },
+        );
     transport.up.store(false, SeqCst);
     let transport = Arc::new(transport);
     let watched = Arc::clone(&transport);
@@ -53,7 +56,11 @@ async fn g1_an_answer_in_between_keeps_the_lane_running() {
     fill(&table, 40);
     let turn = std::sync::atomic::AtomicUsize::new(0);
     let transport = Arc::new(Scripted::new(move |_| {
-        if turn.fetch_add(1, SeqCst) % 4 == 3 { Outcome::Delivered(Receipt::default()) } else { unreachable() }
+        if turn.fetch_add(1, SeqCst) % 4 == 3 {
+            Outcome::Delivered(Receipt::default())
+        } else {
+            unreachable()
+        }
     }));
     let engine = start(&table, &transport);
     until("each tried", MINUTE, || transport.total() >= 40).await;
