@@ -39,6 +39,7 @@ impl MariaDb {
             program: install::mariadb_binary(),
             arguments: arguments(port, folder.path(), durability),
             user,
+            last_signal: "KILL",
         };
         let mut mariadb = Self { server: Server::new(launch, folder), port };
         mariadb.start_again()?;

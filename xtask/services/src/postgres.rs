@@ -51,6 +51,7 @@ impl Postgres {
             program: binaries.join("postgres"),
             arguments: arguments(port, folder.path(), durability),
             user,
+            last_signal: "QUIT",
         };
         let mut postgres = Self { server: Server::new(launch, folder), binaries: binaries.to_owned(), port };
         postgres.start_again()?;

@@ -33,6 +33,8 @@ pub(crate) struct Launch {
     pub program: PathBuf,
     pub arguments: Vec<String>,
     pub user: Option<User>,
+    /// For an end that nobody will look back at: quick, but PostgreSQL still gives its shared memory back to the system.
+    pub last_signal: &'static str,
 }
 
 #[derive(Debug)]
@@ -110,7 +112,7 @@ impl Server {
         gate.write_all(b"go\n").map_err(Error::command(self.launch.name))
     }
 
-    /// An orderly end by the given signal; SIGKILL if that takes too long.
+    /// An end by the given signal; SIGKILL to all if that takes too long.
     pub(crate) fn stop(&mut self, by: &str) {
         let Some(child) = self.running.as_mut() else { return };
         signal::send(by, &[child.id().to_string()]);
@@ -149,7 +151,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.kill();
+        self.stop(self.launch.last_signal);
     }
 }
 
@@ -185,3 +187,6 @@ pub(crate) fn on_some_port<T>(start: impl Fn(u16) -> Result<T>) -> Result<T> {
     }
     outcome
 }
+
+#[cfg(test)]
+mod tests;

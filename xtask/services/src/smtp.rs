@@ -32,7 +32,13 @@ impl SmtpSink {
             if we_are_root() {
                 arguments.splice(0..0, ["-u".to_owned(), "nobody".to_owned()]);
             }
-            let launch = Launch { name: "smtp-sink", program: install::smtp_sink(), arguments, user: None };
+            let launch = Launch {
+                name: "smtp-sink",
+                program: install::smtp_sink(),
+                arguments,
+                user: None,
+                last_signal: "KILL",
+            };
             let mut sink = Self { server: Server::new(launch, folder), port };
             sink.server.start(|| greets(port, &hostname))?;
             Ok(sink)
@@ -100,7 +106,13 @@ impl SmtpServer {
         let mut arguments = vec![script.display().to_string(), "--port".into(), port.to_string()];
         arguments.extend(["--hostname".into(), hostname.clone()]);
         arguments.extend(option_arguments(options));
-        let launch = Launch { name: "the SMTP server", program: install::python(), arguments, user: None };
+        let launch = Launch {
+            name: "the SMTP server",
+            program: install::python(),
+            arguments,
+            user: None,
+            last_signal: "KILL",
+        };
         let mut smtp = Self { server: Server::new(launch, folder), port, hostname, tls: options.tls };
         smtp.start_again()?;
         Ok(smtp)

@@ -1,0 +1,59 @@
+//! Servers that are none: shell commands show how starts and ends are told.
+
+use super::*;
+
+fn server(script: &str) -> Server {
+    let launch = Launch {
+        name: "the test's server",
+        program: "/bin/sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+        user: None,
+        last_signal: "KILL",
+    };
+    Server::new(launch, Folder::create("test", None, "KILL").unwrap())
+}
+
+#[test]
+fn a_server_that_ends_at_once_is_told_with_its_log() {
+    let mut server = server("echo the disk is full >&2; exit 3");
+    let told = server.start(|| false).unwrap_err().to_string();
+    assert!(told.contains("the test's server is not ready: it ended with exit status: 3"), "{told}");
+    assert!(told.contains("the disk is full"), "{told}");
+    assert!(!server.is_running());
+}
+
+#[test]
+fn a_kill_reaches_children_in_groups_of_their_own() {
+    let mut server = server("set -m; sleep 600 & echo $! >child; wait");
+    let file = server.folder().join("child");
+    server.start(|| std::fs::read_to_string(&file).is_ok_and(|text| text.ends_with('\n'))).unwrap();
+    let child: u32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+    assert!(signal::lives(child));
+    server.kill();
+    assert!(!signal::lives(child));
+}
+
+#[test]
+fn a_dropped_server_leaves_no_folder() {
+    let mut server = server("sleep 600");
+    server.start(|| true).unwrap();
+    let folder = server.folder().to_owned();
+    assert!(folder.exists());
+    drop(server);
+    assert!(!folder.exists());
+}
+
+#[test]
+fn a_taken_port_is_tried_again_elsewhere() {
+    let tries = std::cell::Cell::new(0);
+    let outcome = on_some_port(|port| {
+        tries.set(tries.get() + 1);
+        if tries.get() < 3 {
+            Err(Error::Failed { command: "bind".into(), output: String::new() })
+        } else {
+            Ok(port)
+        }
+    });
+    assert!(outcome.is_ok());
+    assert_eq!(tries.get(), 3);
+}
