@@ -104,5 +104,8 @@ pub(crate) fn lease_end(contract: &Contract, stage: &Stage, row: &Row) -> Option
     if let Some(until) = int(role(contract, row, Role::LeaseUntil)) {
         return Some(until);
     }
-    int(role(contract, row, Role::ClaimedAt)).map(|claimed| claimed + micros(stage.lease.duration))
+    // A worker that is not ours may claim without writing `lease_until`.
+    let has_until = contract.column(Role::LeaseUntil).is_some();
+    let length = if has_until { stage.lease.without } else { stage.lease.duration };
+    int(role(contract, row, Role::ClaimedAt)).map(|claimed| claimed + micros(length))
 }
