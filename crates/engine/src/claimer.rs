@@ -49,9 +49,13 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
                 }
             }
             Turn::Failed(wait) => {
-                tokio::select! {
-                    () = tokio::time::sleep(wait) => {}
-                    _ = changed.changed() => {}
+                // The failure itself was a change of health; only what comes after it may cut the wait short.
+                changed.mark_unchanged();
+                if !is_draining(&runner) {
+                    tokio::select! {
+                        () = tokio::time::sleep(wait) => {}
+                        _ = changed.changed() => {}
+                    }
                 }
             }
         }

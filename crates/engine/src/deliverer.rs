@@ -23,9 +23,10 @@ const LEASE_MARGIN: Duration = Duration::from_secs(2);
 const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(runner: Arc<Runner>) {
-    let most = runner.transport.batch();
     let workers = runner.workers();
-    while let Some(rows) = runner.waiting.take(most, workers).await {
+    loop {
+        let most = runner.pace.share(runner.transport.batch());
+        let Some(rows) = runner.waiting.take(most, workers).await else { return };
         let (inline, large): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.fields.is_some());
         deliver(&runner, inline).await;
         for row in large {
@@ -150,10 +151,14 @@ fn broken(reason: &str) -> Outcome {
 
 /// Sends, and answers one outcome per envelope whatever the transport does. What has no answer is uncertain.
 async fn send(runner: &Runner, envelopes: &[Envelope]) -> Vec<Outcome> {
-    let deadline = Instant::now() + runner.lane.limits.timeout;
+    let started = Instant::now();
+    let deadline = started + runner.lane.limits.timeout;
     let sending = AssertUnwindSafe(runner.transport.deliver(envelopes, deadline)).catch_unwind();
     let reason = match tokio::time::timeout_at(deadline + GRACE, sending).await {
-        Ok(Ok(outcomes)) if outcomes.len() == envelopes.len() => return outcomes,
+        Ok(Ok(outcomes)) if outcomes.len() == envelopes.len() => {
+            runner.pace.note(started.elapsed(), envelopes.len());
+            return outcomes;
+        }
         Ok(Ok(_)) => "the transport lost count of its envelopes",
         Ok(Err(_)) => "the transport failed on this batch; see the log",
         Err(_) => "no answer in time",

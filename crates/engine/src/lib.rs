@@ -13,6 +13,7 @@ mod keeper;
 pub mod lane;
 mod nets;
 mod observed;
+mod pace;
 mod prober;
 mod runner;
 mod settler;

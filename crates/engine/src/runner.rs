@@ -20,6 +20,7 @@ use crate::batch::Batch;
 use crate::ended::{Ended, EndedRows};
 use crate::lane::Lane;
 use crate::observed::{ObservedStore, ObservedTransport};
+use crate::pace::Pace;
 use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::waiting::Waiting;
 use crate::{claimer, deliverer, keeper, nets, prober, settler, watchdog};
@@ -43,6 +44,8 @@ pub(crate) struct Runner {
     pub deep: Notify,
     /// Connection-level failures in a row.
     pub unreachable_in_a_row: AtomicU32,
+    /// How long the target takes for one envelope.
+    pub pace: Pace,
     /// KiB of large rows that may be in memory at once.
     pub bytes: Semaphore,
     /// Milliseconds since `started` when something last moved.
@@ -70,6 +73,7 @@ impl Runner {
             room: Notify::new(),
             deep: Notify::new(),
             unreachable_in_a_row: AtomicU32::new(0),
+            pace: Pace::default(),
             moved: AtomicU64::new(0),
             started: Instant::now(),
         })
