@@ -5,11 +5,25 @@
 //! are literals of the contract, never of a row.
 
 pub mod bind;
+mod claim;
 mod column;
+mod condition;
+mod draft;
+mod effect;
 mod error;
 mod ident;
+mod inspect;
+mod layout;
+mod moves;
 pub mod own;
 mod program;
+mod render;
+mod settle;
+mod table;
+mod time;
+mod tsid;
+mod value;
 
 pub use error::Error;
 pub use program::*;
+pub use render::render;

@@ -170,7 +170,10 @@ pub struct Layout {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     pub layout: Layout,
-    /// One script per ready state on MySQL (tried in turn until the limit is reached), one in all elsewhere.
+    /// One script per ready state on MySQL (tried in turn until the limit is reached), one in all elsewhere. On SQLite
+    /// a first step yields the keys in the contract's order, a second the rows in any order: see [`bind::in_order`].
+    ///
+    /// [`bind::in_order`]: crate::bind::in_order
     pub claim: Vec<Script>,
     /// Yields `id, field…` for the named keys.
     pub load: Script,

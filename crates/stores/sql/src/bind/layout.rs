@@ -1,5 +1,6 @@
 //! Reads rows by position: a claimed row, a lease, message fields, what an operator sees.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use postrider_contract::{Counters, StateId};
@@ -98,4 +99,11 @@ fn whole(value: &Value) -> Option<i64> {
         Value::Float(number) => Some(*number as i64),
         Value::Null | Value::Bytes(_) => None,
     }
+}
+
+/// Claimed rows in the order of `keys`, for a database that gives updated rows back in any.
+pub fn in_order(mut rows: Vec<Claimed>, keys: &[RowId]) -> Vec<Claimed> {
+    let places: HashMap<&RowId, usize> = keys.iter().enumerate().map(|(place, key)| (key, place)).collect();
+    rows.sort_by_key(|row| places.get(&row.lease.id).copied().unwrap_or(usize::MAX));
+    rows
 }

@@ -1,0 +1,180 @@
+//! Claim, load and join: rows taken for a worker, in the contract's order, and what its composer reads.
+
+use std::collections::BTreeSet;
+
+use postrider_contract::{Role, StateId, Transition};
+
+use crate::draft::{Draft, Source};
+use crate::layout::Seen;
+use crate::table::Table;
+use crate::value::Writes;
+use crate::{Bind, Dialect, Script, Step, Yields, ident};
+
+const NO_REASON: Source = Source::Own { reason: None };
+
+impl Table<'_> {
+    pub fn claim(&self) -> Vec<Script> {
+        let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, Transition::Claimed));
+        let ready = &self.stage.ready;
+        if writes.assignments.is_empty() {
+            return vec![Script { steps: vec![self.read_only_claim(ready, &writes)] }];
+        }
+        match self.dialect {
+            Dialect::Postgres => vec![Script { steps: vec![self.postgres_claim(ready, &writes)] }],
+            // Two ready states in one predicate make a filesort that locks the whole backlog.
+            Dialect::Mysql => {
+                ready.iter().map(|state| self.mysql_claim(std::slice::from_ref(state), &writes)).collect()
+            }
+            Dialect::Sqlite => vec![self.sqlite_claim(ready, &writes)],
+        }
+    }
+
+    fn order_list(&self) -> String {
+        let order: Vec<String> =
+            self.claim_order().into_iter().map(|(key, direction)| format!("{key}{direction}")).collect();
+        order.join(", ")
+    }
+
+    /// `FROM … WHERE … ORDER BY … LIMIT …`.
+    fn pick(&self, draft: &Draft<'_>, states: &[StateId]) -> String {
+        let conditions = self.claimable(states).join("\n  AND ");
+        let limit = draft.bind(Bind::Limit);
+        format!(
+            "FROM {} AS t\nWHERE {conditions}\nORDER BY {}\nLIMIT {limit}",
+            self.name(),
+            self.order_list()
+        )
+    }
+
+    /// Under the store's lock, with nothing to write: the rows are only read.
+    fn read_only_claim(&self, ready: &[StateId], writes: &Writes<'_>) -> Step {
+        let draft = Draft::own(self);
+        let columns = draft.layout_columns(writes, Seen::After).join(", ");
+        let pick = self.pick(&draft, ready);
+        draft.finish(&format!("SELECT {columns}\n{pick}"), Yields::Rows)
+    }
+
+    fn postgres_claim(&self, ready: &[StateId], writes: &Writes<'_>) -> Step {
+        let draft = Draft::own(self);
+        let order = self.claim_order();
+        // An order that the claim itself overwrites is remembered by the pick.
+        let roles = self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role));
+        let overwritten = roles.into_iter().any(|column| writes.set_of(column).is_some());
+        let mut picked = vec![format!("{} AS k", self.id())];
+        let mut sorted = self.order_list();
+        let mut from = "moved AS t".to_owned();
+        if overwritten {
+            picked.extend(order.iter().enumerate().map(|(index, (key, _))| format!("{key} AS o{index}")));
+            let keys =
+                order.iter().enumerate().map(|(index, (_, direction))| format!("p.o{index}{direction}"));
+            sorted = keys.collect::<Vec<_>>().join(", ");
+            from = format!("moved AS t JOIN pick AS p ON p.k = {}", self.id());
+        }
+        let pick = self.pick(&draft, ready);
+        let sets = draft.set_list(writes);
+        let effects = draft.effect_parts(&[Transition::Claimed], writes);
+        let returned = if effects.is_empty() { self.claim_columns().join(", ") } else { "t.*".to_owned() };
+        let columns = draft.layout_columns(writes, Seen::After).join(", ");
+        let text = format!(
+            "WITH pick AS MATERIALIZED (\nSELECT {}\n{pick}\nFOR UPDATE SKIP LOCKED),\nmoved AS (\nUPDATE {} AS t SET \
+             {sets}\nWHERE {} = ANY (ARRAY(SELECT k FROM pick))\nRETURNING {returned}){effects}\nSELECT {columns}\nFROM \
+             {from}\nORDER BY {sorted}",
+            picked.join(", "),
+            self.name(),
+            self.id(),
+        );
+        draft.finish(&text, Yields::Rows)
+    }
+
+    /// The columns that the layout and the order read.
+    fn claim_columns(&self) -> Vec<String> {
+        let mut names = BTreeSet::from([self.contract.table.id.as_str()]);
+        names.extend(self.fence().into_iter().map(|(_, column)| column));
+        let roles =
+            [Role::Attempts, Role::MaxAttempts, Role::Pool, Role::Due, Role::Attempted, Role::Created];
+        names.extend(roles.into_iter().filter_map(|role| self.contract.column(role)));
+        names.extend(self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role)));
+        names.extend(self.stage.retry_rule.column.as_deref());
+        names.extend(self.contract.group.as_ref().map(|group| group.by.as_str()));
+        let message = self.contract.message_columns();
+        names.extend(message.iter().map(|(_, column)| column.as_str()));
+        names.into_iter().map(|name| self.col(name)).collect()
+    }
+
+    fn mysql_claim(&self, states: &[StateId], writes: &Writes<'_>) -> Script {
+        let draft = Draft::own(self);
+        let columns = draft.layout_columns(writes, Seen::Before).join(", ");
+        let pick = self.pick(&draft, states);
+        let first = draft.finish(&format!("SELECT {columns}\n{pick}\nFOR UPDATE SKIP LOCKED"), Yields::Rows);
+        let draft = Draft::own(self);
+        draft.claims_with_bound_time.set(true);
+        let sets = draft.set_list(writes);
+        let among = draft.among(&self.id(), Bind::Held);
+        let second =
+            draft.finish(&format!("UPDATE {} AS t SET {sets}\nWHERE {among}", self.name()), Yields::Nothing);
+        let mut steps = vec![first, second];
+        steps.extend(self.effect_steps(&[Transition::Claimed], writes, &NO_REASON));
+        Script { steps }
+    }
+
+    /// The keys first, in order; an UPDATE gives its rows back in any order.
+    fn sqlite_claim(&self, ready: &[StateId], writes: &Writes<'_>) -> Script {
+        let draft = Draft::own(self);
+        let pick = self.pick(&draft, ready);
+        let first = draft.finish(&format!("SELECT {}\n{pick}", self.key()), Yields::Keys);
+        let draft = Draft::own(self);
+        let sets = draft.set_list(writes);
+        let among = draft.among(&self.id(), Bind::Held);
+        let columns = draft.layout_columns(writes, Seen::After).join(", ");
+        let text = format!(
+            "UPDATE {} AS t SET {sets}\nWHERE {among}\nRETURNING {}",
+            self.name(),
+            returning(&columns)
+        );
+        let mut steps = vec![first, draft.finish(&text, Yields::Rows)];
+        steps.extend(self.effect_steps(&[Transition::Claimed], writes, &NO_REASON));
+        Script { steps }
+    }
+
+    pub fn load(&self) -> Script {
+        let draft = Draft::own(self);
+        let fields = self.contract.message_columns();
+        let mut columns = vec![self.key()];
+        columns.extend(fields.iter().map(|(_, column)| self.field(column)));
+        let among = draft.among(&self.id(), Bind::Ids);
+        let text = format!("SELECT {}\nFROM {} AS t\nWHERE {among}", columns.join(", "), self.name());
+        Script { steps: vec![draft.finish(&text, Yields::Other)] }
+    }
+
+    pub fn join(&self) -> Option<Script> {
+        if self.contract.joins.is_empty() {
+            return None;
+        }
+        let draft = Draft::own(self);
+        let mut columns = vec![self.key()];
+        let mut from = format!("{} AS t", self.name());
+        for join in &self.contract.joins {
+            let alias = self.quote(&format!("j_{}", join.alias));
+            let own = join.columns.iter();
+            columns.extend(own.map(|column| self.as_text(&format!("{alias}.{}", self.quote(column)))));
+            let on: Vec<String> = join
+                .on
+                .iter()
+                .map(|(column, (side, other))| {
+                    let side = if side == "row" { "t".to_owned() } else { self.quote(&format!("j_{side}")) };
+                    format!("{alias}.{} = {side}.{}", self.quote(column), self.quote(other))
+                })
+                .collect();
+            let table = ident::quote_path(self.dialect, &join.table);
+            from = format!("{from}\nLEFT JOIN {table} AS {alias} ON {}", on.join(" AND "));
+        }
+        let among = draft.among(&self.id(), Bind::Ids);
+        let text = format!("SELECT {}\nFROM {from}\nWHERE {among}", columns.join(", "));
+        Some(Script { steps: vec![draft.finish(&text, Yields::Other)] })
+    }
+}
+
+/// SQLite's RETURNING does not know the table's alias. (No literal of a contract comes into these columns.)
+pub(crate) fn returning(columns: &str) -> String {
+    columns.replace("t.\"", "\"")
+}

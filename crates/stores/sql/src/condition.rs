@@ -1,0 +1,221 @@
+//! What rows a statement means: state, due time, attempts, lease and order, as SQL conditions.
+
+use postrider_contract::{Condition, Count, DueNull, LeaseBy, Literal, Order, Role, StateId};
+
+use crate::draft::Draft;
+use crate::table::Table;
+use crate::time::{Shift, micros};
+use crate::{Dialect, Field};
+
+/// How a condition is to be looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lookup {
+    /// An index may serve it.
+    Index,
+    /// Only checked: the key alone must drive the statement, else the planner loops over the lease index.
+    Check,
+}
+
+/// Beyond this many tries a computed delay is taken to have reached its end.
+const LISTED_TRIES: u32 = 64;
+
+impl Table<'_> {
+    pub fn in_state(&self, id: StateId, lookup: Lookup) -> String {
+        let conditions = &self.contract.state(id).conditions;
+        let parts: Vec<String> =
+            conditions.iter().map(|(column, condition)| self.condition(column, condition, lookup)).collect();
+        parts.join(" AND ")
+    }
+
+    /// In any of the states; in brackets where there are several.
+    pub fn in_states(&self, states: &[StateId], lookup: Lookup) -> String {
+        let parts: Vec<String> = states.iter().map(|state| self.in_state(*state, lookup)).collect();
+        match parts.as_slice() {
+            [one] => one.clone(),
+            many => {
+                format!("({})", many.iter().map(|part| format!("({part})")).collect::<Vec<_>>().join(" OR "))
+            }
+        }
+    }
+
+    fn condition(&self, column: &str, condition: &Condition, lookup: Lookup) -> String {
+        match condition {
+            Condition::Is(literal) => self.holds(column, literal, lookup),
+            Condition::Null(true) => format!("{} IS NULL", self.col(column)),
+            Condition::Null(false) => format!("{} IS NOT NULL", self.col(column)),
+            Condition::Never(never) => self.is_never(column, *never),
+        }
+    }
+
+    fn holds(&self, column: &str, literal: &Literal, lookup: Lookup) -> String {
+        let (col, literal) = (self.col(column), self.literal(literal));
+        match (lookup, self.dialect) {
+            (Lookup::Check, Dialect::Postgres) => format!("{col} IS NOT DISTINCT FROM {literal}"),
+            (Lookup::Check, Dialect::Sqlite) => format!("+{col} = {literal}"),
+            _ => format!("{col} = {literal}"),
+        }
+    }
+
+    pub fn attempts(&self) -> Option<String> {
+        let attempts = self.role(Role::Attempts)?;
+        Some(if self.stage.attempts.nullable { format!("COALESCE({attempts}, 0)") } else { attempts })
+    }
+
+    fn max_attempts(&self) -> String {
+        let max = self.stage.attempts.max;
+        self.role(Role::MaxAttempts)
+            .map_or_else(|| max.to_string(), |column| format!("COALESCE({column}, {max})"))
+    }
+
+    pub fn has_attempts_left(&self) -> Option<String> {
+        Some(format!("{} < {}", self.attempts()?, self.max_attempts()))
+    }
+
+    pub fn is_spent(&self) -> Option<String> {
+        Some(format!("{} >= {}", self.attempts()?, self.max_attempts()))
+    }
+
+    /// Was the try that the lease covered the row's last (or, not `last`, is there another)?
+    pub fn lease_was_last(&self, last: bool) -> Option<String> {
+        let attempts = self.attempts()?;
+        let tries =
+            if self.stage.attempts.count == Count::Claims { attempts } else { format!("{attempts} + 1") };
+        Some(format!("{tries} {} {}", if last { ">=" } else { "<" }, self.max_attempts()))
+    }
+
+    /// Has the row fallen due?
+    pub fn is_due(&self) -> Option<String> {
+        if let Some(due) = self.contract.column(Role::Due) {
+            let bound = self.bound(due, &Shift::NOW);
+            return Some(match (self.contract.due.null, self.dialect) {
+                (DueNull::Never, _) => format!("{} <= {bound}", self.instant(due)),
+                // No index on an expression that both MySQL and MariaDB know; both read this as one range.
+                (DueNull::Now, Dialect::Mysql) => {
+                    let due = self.instant(due);
+                    format!("({due} IS NULL OR {due} <= {bound})")
+                }
+                (DueNull::Now, _) => format!("{} <= {bound}", self.instant_or_first(due)),
+            });
+        }
+        let after = self.contract.due.after.and_then(|role| self.contract.column(role))?;
+        let attempts = self.attempts()?;
+        let bound = self.computed_bound(after, &attempts);
+        Some(format!("({attempts} = 0 OR {} IS NULL OR {} <= {bound})", self.col(after), self.instant(after)))
+    }
+
+    /// Now less the delay that the counter calls for.
+    fn computed_bound(&self, after: &str, attempts: &str) -> String {
+        let schedule = &self.stage.retry_rule.schedule;
+        let most = self.stage.attempts.max.clamp(1, LISTED_TRIES);
+        let delays: Vec<i64> = (1..=most).map(|tries| micros(schedule.delay(tries, 0.0))).collect();
+        let last = delays.last().copied().unwrap_or(0);
+        let different = delays.iter().take_while(|delay| **delay != last).count();
+        let tail = self.bound(after, &Shift::Micros(-last));
+        if different == 0 {
+            return tail;
+        }
+        let cases: Vec<String> = (1_u32..)
+            .zip(&delays[..different])
+            .map(|(tries, delay)| format!(" WHEN {tries} THEN {}", self.bound(after, &Shift::Micros(-delay))))
+            .collect();
+        format!("CASE {attempts}{} ELSE {tail} END", cases.concat())
+    }
+
+    /// All that makes a row of these states claimable.
+    pub fn claimable(&self, states: &[StateId]) -> Vec<String> {
+        let mut parts = vec![self.in_states(states, Lookup::Index)];
+        parts.extend(self.is_due());
+        parts.extend(self.has_attempts_left());
+        let claim = &self.contract.claim;
+        if let Some(created) = self.contract.column(Role::Created).filter(|_| !claim.min_age.is_zero()) {
+            parts.push(format!(
+                "{} < {}",
+                self.instant(created),
+                self.bound(created, &Shift::back(claim.min_age))
+            ));
+        }
+        parts.extend(self.filter());
+        parts
+    }
+
+    /// Rows of others in the same table are left alone.
+    pub fn filter(&self) -> Vec<String> {
+        let filter = self.contract.claim.filter.iter();
+        filter.map(|(column, literal)| self.holds(column, literal, Lookup::Index)).collect()
+    }
+
+    /// The order of claims: expressions with their direction.
+    pub fn claim_order(&self) -> Vec<(String, &'static str)> {
+        let order = self.contract.claim.order.iter();
+        order
+            .filter_map(|order| self.contract.column(order.role).map(|column| self.order(*order, column)))
+            .collect()
+    }
+
+    fn order(&self, order: Order, column: &str) -> (String, &'static str) {
+        let nulls = self.shape_of(column).nullable && order.role != Role::Id;
+        let expression = match self.time(column) {
+            Some(_) if order.role == Role::Due && self.dialect != Dialect::Mysql => {
+                if self.contract.due.null == DueNull::Now {
+                    return (self.instant_or_first(column), if order.descending { " DESC" } else { "" });
+                }
+                self.instant(column)
+            }
+            Some(_) => self.instant(column),
+            None => self.col(column),
+        };
+        // The other two sort NULL below everything, which is what we mean.
+        let direction = match (order.descending, self.dialect == Dialect::Postgres && nulls) {
+            (true, true) => " DESC NULLS LAST",
+            (true, false) => " DESC",
+            (false, true) if order.role != Role::Due => " NULLS FIRST",
+            (false, _) => "",
+        };
+        (expression, direction)
+    }
+
+    /// Has the lease run out? `None` where it ends by itself, or under a lock.
+    pub fn is_expired(&self) -> Option<String> {
+        let lease = &self.stage.lease;
+        if lease.by == LeaseBy::Due {
+            return None;
+        }
+        let claimed_at = self.contract.column(Role::ClaimedAt);
+        let claimed_before =
+            |column: &str, shift: &Shift| format!("{} < {}", self.instant(column), self.bound(column, shift));
+        match (self.contract.column(Role::LeaseUntil), claimed_at) {
+            // A foreign worker writes no lease: it gets the longer one, from its claim time.
+            (Some(until), Some(claimed_at)) => Some(format!(
+                "({} OR ({} IS NULL AND {}))",
+                claimed_before(until, &Shift::NOW),
+                self.col(until),
+                claimed_before(claimed_at, &Shift::back(lease.without))
+            )),
+            (Some(until), None) => Some(claimed_before(until, &Shift::NOW)),
+            (None, Some(claimed_at)) => Some(claimed_before(claimed_at, &Shift::back(lease.duration))),
+            (None, None) => None,
+        }
+    }
+
+    /// The column by which leases run out.
+    pub fn horizon(&self) -> Option<&str> {
+        self.contract.column(Role::LeaseUntil).or_else(|| self.contract.column(Role::ClaimedAt))
+    }
+}
+
+impl Draft<'_> {
+    /// Is the row still what the claim, or the last extension, made of it?
+    pub fn fence_holds(&self) -> Vec<String> {
+        let table = self.table;
+        let fence = table.fence();
+        let one = |(index, (_, column)): (usize, &(Role, &str))| {
+            let (col, value) = (table.col(column), self.typed(Field::Fence(index), column));
+            match table.dialect {
+                Dialect::Postgres => format!("{col} IS NOT DISTINCT FROM {value}"),
+                Dialect::Mysql => format!("{col} <=> {value}"),
+                Dialect::Sqlite => format!("CAST({col} AS TEXT) IS {value}"),
+            }
+        };
+        fence.iter().enumerate().map(one).collect()
+    }
+}

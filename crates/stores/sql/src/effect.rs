@@ -1,0 +1,85 @@
+//! Rows inserted with a move, for the rows that moved and for no others, in the same transaction.
+
+use postrider_contract::{Effect, Transition};
+
+use crate::draft::{Draft, Source};
+use crate::table::Table;
+use crate::value::{Target, Writes};
+use crate::{Bind, Dialect, Step, Yields, ident};
+
+impl Table<'_> {
+    /// The effects of a move that counts as any of `transitions`.
+    pub fn effects(&self, transitions: &[Transition]) -> Vec<&Effect> {
+        let wanted = |effect: &&Effect| effect.on.iter().any(|on| transitions.contains(on));
+        self.contract.effects.iter().filter(wanted).collect()
+    }
+
+    /// Effects as statements of their own, over the keys that an earlier step held.
+    pub fn effect_steps(
+        &self,
+        transitions: &[Transition],
+        writes: &Writes<'_>,
+        source: &Source,
+    ) -> Vec<Step> {
+        let step = |effect: &Effect| {
+            let draft = Draft::new(self, source.clone());
+            let insert = draft.insert(effect, writes);
+            let id = self.id();
+            let from = if draft.has_fields() {
+                let key = draft.typed(crate::Field::Id, &self.contract.table.id);
+                format!("{} AS t JOIN {} ON {id} = {key}", self.name(), draft.rows())
+            } else {
+                format!("{} AS t", self.name())
+            };
+            let among = draft.among(&id, Bind::Held);
+            draft.finish(&format!("{insert}\nFROM {from}\nWHERE {among}"), Yields::Nothing)
+        };
+        self.effects(transitions).into_iter().map(step).collect()
+    }
+}
+
+impl Draft<'_> {
+    /// PostgreSQL: effects as parts of the statement that moves the rows, `, effect0 AS (…), …`.
+    pub fn effect_parts(&self, transitions: &[Transition], writes: &Writes<'_>) -> String {
+        self.reads_moved.set(true);
+        let effects = self.table.effects(transitions);
+        let parts: Vec<String> = effects
+            .into_iter()
+            .enumerate()
+            .map(|(index, effect)| {
+                format!(",\neffect{index} AS (\n{}\nFROM moved AS t)", self.insert(effect, writes))
+            })
+            .collect();
+        self.reads_moved.set(false);
+        parts.concat()
+    }
+
+    /// `INSERT INTO … SELECT …`, without its FROM.
+    fn insert(&self, effect: &Effect, writes: &Writes<'_>) -> String {
+        let table = self.table;
+        let related = table.shape.related.get(&effect.table);
+        let mut names = Vec::with_capacity(effect.values.len());
+        let mut values = Vec::with_capacity(effect.values.len());
+        for (name, value) in &effect.values {
+            let column = related.and_then(|columns| columns.iter().find(|column| column.name == *name));
+            names.push(table.quote(name));
+            values.push(self.expr(value, Target { column, effect: true }, writes));
+        }
+        let into = ident::quote_path(table.dialect, &effect.table);
+        format!("INSERT INTO {into} ({})\nSELECT {}", names.join(", "), values.join(", "))
+    }
+
+    /// What `RETURNING` must give for the effects: the moved row, and the values that came with it.
+    pub fn moved_columns(&self) -> String {
+        debug_assert_eq!(self.table.dialect, Dialect::Postgres);
+        let carried = self.carried.borrow();
+        let names = carried.iter().map(|field| {
+            format!(
+                ", v.{} AS {}",
+                self.table.quote(&field.key()),
+                self.table.quote(&crate::draft::carried_name(field))
+            )
+        });
+        format!("t.*{}", names.collect::<String>())
+    }
+}

@@ -1,0 +1,262 @@
+//! What operators see, the purge, and how far behind a lane is. Every answer is bounded.
+
+use std::collections::BTreeMap;
+
+use postrider_contract::{Claimed, Retention, Role, StateId, Transition};
+use postrider_seams::inspect::COUNT_LIMIT;
+
+use crate::claim::returning;
+use crate::column::Kind;
+use crate::condition::Lookup;
+use crate::draft::Draft;
+use crate::table::Table;
+use crate::time::Shift;
+use crate::{Bind, Dialect, InspectScripts, Script, Yields};
+
+impl Table<'_> {
+    pub fn inspect(&self) -> InspectScripts {
+        let contract = self.contract;
+        let names = || contract.states.iter().map(|state| Some(state.name.clone()));
+        let pages = |after: bool| -> BTreeMap<Option<String>, Script> {
+            let states = std::iter::once(None).chain(names());
+            states.map(|name| (name.clone(), self.browse(name.as_deref(), after))).collect()
+        };
+        let requeue = contract.requeue.as_ref();
+        let cancel = contract.cancel.as_ref();
+        InspectScripts {
+            census: self.census(),
+            browse_first: pages(false),
+            browse_after: pages(true),
+            show: self.show(),
+            requeue_ids: self.operator_by_ids(requeue, Transition::Requeued),
+            requeue_state: self.operator_by_state(requeue, Transition::Requeued),
+            cancel_ids: self.operator_by_ids(cancel, Transition::Cancelled),
+            cancel_state: self.operator_by_state(cancel, Transition::Cancelled),
+            complete_ids: self.operator_by_ids(contract.complete.as_ref(), Transition::Completed),
+            lag: self.lag(),
+        }
+    }
+
+    fn one(&self, text: &str) -> Script {
+        Script { steps: vec![Draft::own(self).finish(text, Yields::Other)] }
+    }
+
+    fn states(&self) -> impl Iterator<Item = StateId> {
+        (0..self.contract.states.len()).map(StateId)
+    }
+
+    fn census(&self) -> Vec<(String, Script)> {
+        let count = |state: StateId| {
+            let text = format!(
+                "SELECT {}\nFROM (SELECT 1 AS one FROM {} AS t WHERE {} LIMIT {}) AS counted",
+                self.as_integer("COUNT(*)"),
+                self.name(),
+                self.in_state(state, Lookup::Index),
+                COUNT_LIMIT + 1
+            );
+            (self.contract.state(state).name.clone(), self.one(&text))
+        };
+        self.states().map(count).collect()
+    }
+
+    /// State name, key as text, every column as text.
+    fn view(&self) -> String {
+        let cases: Vec<String> = self
+            .states()
+            .map(|state| {
+                let name = self.text(&self.contract.state(state).name);
+                format!("WHEN {} THEN {name}", self.in_state(state, Lookup::Index))
+            })
+            .collect();
+        let mut columns = vec![format!("CASE {} END", cases.join(" ")), self.as_text(&self.id())];
+        columns.extend(self.shape.columns.iter().map(|column| self.shown(&column.name, &column.sql_type)));
+        columns.join(",\n  ")
+    }
+
+    fn shown(&self, name: &str, sql_type: &str) -> String {
+        let col = self.col(name);
+        match (Kind::of(sql_type), self.dialect) {
+            (Kind::Binary, Dialect::Postgres) => format!("encode({col}, 'escape')"),
+            _ => self.as_text(&col),
+        }
+    }
+
+    fn browse(&self, state: Option<&str>, after: bool) -> Script {
+        let draft = Draft::own(self);
+        let mut conditions = Vec::new();
+        if let Some(state) = state.and_then(|name| self.contract.state_named(name)) {
+            conditions.push(self.in_state(state, Lookup::Index));
+        }
+        if after {
+            conditions.push(format!("{} < {}", self.id(), self.after(&draft)));
+        }
+        let filter = if conditions.is_empty() {
+            String::new()
+        } else {
+            format!(
+                "
+WHERE {}",
+                conditions.join(" AND ")
+            )
+        };
+        let limit = draft.bind(Bind::Limit);
+        let text = format!(
+            "SELECT {}\nFROM {} AS t{filter}\nORDER BY {} DESC\nLIMIT {limit}",
+            self.view(),
+            self.name(),
+            self.id()
+        );
+        Script { steps: vec![draft.finish(&text, Yields::Other)] }
+    }
+
+    fn after(&self, draft: &Draft<'_>) -> String {
+        let after = draft.bind(Bind::After);
+        let id = self.shape_of(&self.contract.table.id);
+        match self.dialect {
+            Dialect::Postgres => {
+                format!("({after}::text)::{}", crate::column::postgres_type(&id.sql_type))
+            }
+            Dialect::Sqlite if self.integer_id() => format!("CAST({after} AS INTEGER)"),
+            Dialect::Mysql | Dialect::Sqlite => after,
+        }
+    }
+
+    fn show(&self) -> Script {
+        let draft = Draft::own(self);
+        let among = draft.among(&self.id(), Bind::Ids);
+        let text = format!("SELECT {}\nFROM {} AS t\nWHERE {among}", self.view(), self.name());
+        Script { steps: vec![draft.finish(&text, Yields::Other)] }
+    }
+
+    /// Finished rows past their retention; their own time decides, and no live state has a retention.
+    pub fn purge(&self) -> Vec<Script> {
+        self.contract.retention.iter().map(|rule| self.purge_one(rule)).collect()
+    }
+
+    fn purge_one(&self, rule: &Retention) -> Script {
+        let draft = Draft::own(self);
+        let limit = draft.bind(Bind::Limit);
+        let past: Vec<String> = (0..rule.since.len())
+            .map(|index| {
+                let column = &rule.since[index];
+                let unknown =
+                    rule.since[..index].iter().map(|earlier| format!("{} IS NULL AND ", self.col(earlier)));
+                let bound = self.bound(column, &Shift::back(rule.after));
+                format!("({}{} < {bound})", unknown.collect::<String>(), self.instant(column))
+            })
+            .collect();
+        let state = self.in_state(rule.state, Lookup::Index);
+        let condition = format!("{state}\n  AND ({})", past.join(" OR "));
+        let (id, name) = (self.id(), self.name());
+        match self.dialect {
+            Dialect::Postgres => {
+                let text = format!(
+                    "WITH pick AS MATERIALIZED (\nSELECT {id} AS k\nFROM {name} AS t\nWHERE {condition}\nLIMIT \
+                     {limit}\nFOR UPDATE SKIP LOCKED)\nDELETE FROM {name} AS t\nWHERE {id} = ANY (ARRAY(SELECT k FROM \
+                     pick))\nRETURNING {}",
+                    self.key()
+                );
+                Script { steps: vec![draft.finish(&text, Yields::Keys)] }
+            }
+            Dialect::Mysql => {
+                let text = format!(
+                    "SELECT {}\nFROM {name} AS t\nWHERE {condition}\nLIMIT {limit}\nFOR UPDATE SKIP LOCKED",
+                    self.key()
+                );
+                let first = draft.finish(&text, Yields::Keys);
+                let draft = Draft::own(self);
+                // MariaDB knows no alias in a plain DELETE.
+                let among = draft.among(&self.quote(&self.contract.table.id), Bind::Held);
+                let second = draft.finish(&format!("DELETE FROM {name}\nWHERE {among}"), Yields::Nothing);
+                Script { steps: vec![first, second] }
+            }
+            Dialect::Sqlite => {
+                let text = format!(
+                    "DELETE FROM {name} AS t\nWHERE {id} IN (\nSELECT {id}\nFROM {name} AS t\nWHERE {condition}\nLIMIT \
+                     {limit})\nRETURNING {}",
+                    returning(&self.key())
+                );
+                Script { steps: vec![draft.finish(&text, Yields::Keys)] }
+            }
+        }
+    }
+
+    /// Microseconds until the first ready row falls due.
+    pub fn next_due(&self) -> Script {
+        let mut conditions = vec![self.in_states(&self.stage.ready, Lookup::Index)];
+        conditions.extend(self.has_attempts_left());
+        conditions.extend(self.filter());
+        let Some(due) = self.contract.column(Role::Due) else {
+            conditions.extend(self.is_due());
+            let text = format!(
+                "SELECT {}\nFROM {} AS t\nWHERE {}\nLIMIT 1",
+                self.as_integer("0"),
+                self.name(),
+                conditions.join("\n  AND ")
+            );
+            return self.one(&text);
+        };
+        let waits = match self.contract.due.null {
+            postrider_contract::DueNull::Now => format!("COALESCE(0 - ({}), 0)", self.micros_since(due)),
+            postrider_contract::DueNull::Never => {
+                conditions.push(format!("{} IS NOT NULL", self.col(due)));
+                format!("0 - ({})", self.micros_since(due))
+            }
+        };
+        let order = match (self.contract.due.null, self.dialect) {
+            (postrider_contract::DueNull::Now, Dialect::Postgres | Dialect::Sqlite) => {
+                self.instant_or_first(due)
+            }
+            _ => self.instant(due),
+        };
+        let text = format!(
+            "SELECT {}\nFROM {} AS t\nWHERE {}\nORDER BY {order}\nLIMIT 1",
+            self.as_integer(&waits),
+            self.name(),
+            conditions.join("\n  AND ")
+        );
+        self.one(&text)
+    }
+
+    /// Seconds since the oldest due row fell due, and since the oldest claim.
+    fn lag(&self) -> Script {
+        let seconds = |micros: String| match self.dialect {
+            Dialect::Postgres => format!("({micros})::float8 / 1000000"),
+            Dialect::Mysql => format!("CAST({micros} AS DOUBLE) / 1000000"),
+            Dialect::Sqlite => format!("({micros}) / 1000000.0"),
+        };
+        let oldest = |conditions: Vec<String>, column: &str, order: String| {
+            format!(
+                "(SELECT {} FROM {} AS t WHERE {} ORDER BY {order} LIMIT 1)",
+                seconds(self.micros_since(column)),
+                self.name(),
+                conditions.join(" AND ")
+            )
+        };
+        let due = [Role::Due, Role::Attempted, Role::Created]
+            .into_iter()
+            .find_map(|role| self.contract.column(role));
+        let due = due.map_or_else(null, |column| {
+            let order = match (self.contract.column(Role::Due), self.claim_order().first()) {
+                (Some(due), Some((key, direction))) if due == column => format!("{key}{direction}"),
+                _ => self.instant(column),
+            };
+            oldest(self.claimable(&self.stage.ready), column, order)
+        });
+        let claimed = match (self.stage.claimed, self.contract.column(Role::ClaimedAt)) {
+            (Claimed::State(state), Some(column)) => {
+                oldest(vec![self.in_state(state, Lookup::Index)], column, self.instant(column))
+            }
+            _ => null(),
+        };
+        let (due, claimed) = match self.dialect {
+            Dialect::Postgres => (format!("({due})::float8"), format!("({claimed})::float8")),
+            Dialect::Mysql | Dialect::Sqlite => (due, claimed),
+        };
+        self.one(&format!("SELECT {due},\n  {claimed}"))
+    }
+}
+
+fn null() -> String {
+    "NULL".to_owned()
+}

@@ -1,0 +1,154 @@
+//! How a claimed row comes back: the fixed columns, the fence as text, and the message fields while they are small.
+
+use std::sync::Arc;
+
+use postrider_contract::{Role, Set};
+use postrider_seams::store::INLINE_LIMIT;
+
+use crate::column::Kind;
+use crate::draft::Draft;
+use crate::table::Table;
+use crate::value::Writes;
+use crate::{Dialect, Layout};
+
+impl Table<'_> {
+    pub fn layout(&self) -> Layout {
+        let fence = self.fence();
+        let claim_time = match self.dialect {
+            Dialect::Mysql => fence.iter().position(|(_, column)| self.time(column).is_some()),
+            Dialect::Postgres | Dialect::Sqlite => None,
+        };
+        Layout {
+            integer_id: self.integer_id(),
+            fences: fence.len(),
+            claim_time,
+            fields: self.contract.message_columns().into_iter().map(|(field, _)| field).collect(),
+            joined: self.joined_fields(),
+        }
+    }
+
+    fn joined_fields(&self) -> Arc<[String]> {
+        let joins = self.contract.joins.iter();
+        joins.flat_map(|join| join.columns.iter().map(|column| format!("{}.{column}", join.alias))).collect()
+    }
+
+    /// An expression as text.
+    pub fn as_text(&self, expression: &str) -> String {
+        match self.dialect {
+            Dialect::Postgres => format!("({expression})::text"),
+            Dialect::Mysql => format!("CAST({expression} AS CHAR)"),
+            Dialect::Sqlite => format!("CAST({expression} AS TEXT)"),
+        }
+    }
+
+    pub fn as_integer(&self, expression: &str) -> String {
+        match self.dialect {
+            Dialect::Postgres => format!("({expression})::bigint"),
+            Dialect::Mysql => format!("CAST({expression} AS SIGNED)"),
+            Dialect::Sqlite => format!("CAST({expression} AS INTEGER)"),
+        }
+    }
+
+    /// The key as it travels.
+    pub fn key(&self) -> String {
+        if self.integer_id() { self.as_integer(&self.id()) } else { self.as_text(&self.id()) }
+    }
+
+    /// Bytes of a column that can be large; `None` for the others.
+    fn size_of(&self, column: &str) -> Option<String> {
+        let col = self.col(column);
+        match (self.kind(column), self.dialect) {
+            (Kind::Integer | Kind::Bool | Kind::Other, _) => None,
+            (Kind::Json, Dialect::Postgres) => Some(format!("octet_length({col}::text)")),
+            (_, Dialect::Postgres) => Some(format!("octet_length({col})")),
+            (_, Dialect::Mysql) => Some(format!("LENGTH({col})")),
+            (_, Dialect::Sqlite) => Some(format!("length(CAST({col} AS BLOB))")),
+        }
+    }
+
+    /// The message columns' bytes together.
+    fn size(&self) -> String {
+        let columns = self.contract.message_columns();
+        let sizes: Vec<String> = columns
+            .iter()
+            .filter_map(|(_, column)| self.size_of(column))
+            .map(|size| format!("COALESCE({size}, 0)"))
+            .collect();
+        if sizes.is_empty() { "0".to_owned() } else { sizes.join(" + ") }
+    }
+
+    /// A message column in the form in which it travels.
+    pub fn field(&self, column: &str) -> String {
+        let col = self.col(column);
+        match (self.kind(column), self.dialect) {
+            (Kind::Text, Dialect::Mysql | Dialect::Sqlite) | (Kind::Binary, _) => col,
+            (Kind::Bool, _) => format!("CASE WHEN {col} THEN 'true' WHEN NOT {col} THEN 'false' END"),
+            _ => self.as_text(&col),
+        }
+    }
+
+    /// The same, while it is small enough to come with the claim.
+    fn inline_field(&self, column: &str) -> String {
+        let field = self.field(column);
+        match self.size_of(column) {
+            Some(size) => format!("CASE WHEN {size} <= {INLINE_LIMIT} THEN {field} END"),
+            None => field,
+        }
+    }
+
+    /// Microseconds that the row has waited since it fell due. A claim that moves the due time on hides it.
+    fn waited(&self, writes: &Writes<'_>) -> String {
+        let column = |role| self.contract.column(role).filter(|column| writes.set_of(column).is_none());
+        let known = [Role::Due, Role::Attempted, Role::Created].into_iter().filter_map(column);
+        let waits: Vec<String> = known.map(|column| self.micros_since(column)).collect();
+        match waits.as_slice() {
+            [] => "0".to_owned(),
+            [one] => one.clone(),
+            many => format!("COALESCE({})", many.join(", ")),
+        }
+    }
+}
+
+/// Is the row read before the claim writes it, or after?
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Before,
+    After,
+}
+
+impl Draft<'_> {
+    /// The columns of [`Layout`], in its order.
+    pub fn layout_columns(&self, writes: &Writes<'_>, seen: Seen) -> Vec<String> {
+        let table = self.table;
+        let null = || "NULL".to_owned();
+        let text =
+            |column: Option<&str>| column.map_or_else(null, |column| table.as_text(&table.col(column)));
+        let mut columns = vec![table.key()];
+        columns.extend(self.fence_columns(writes, seen));
+        let attempts = table.attempts().map_or_else(null, |attempts| {
+            let counts = table.contract.column(Role::Attempts).and_then(|column| writes.set_of(column));
+            let paid = seen == Seen::Before && counts == Some(&Set::Increment);
+            table.as_integer(&if paid { format!("{attempts} + 1") } else { attempts })
+        });
+        columns.push(attempts);
+        columns.push(table.role(Role::MaxAttempts).map_or_else(null, |column| table.as_integer(&column)));
+        columns.push(text(table.stage.retry_rule.column.as_deref()));
+        columns.push(text(table.contract.group.as_ref().map(|group| group.by.as_str())));
+        columns.push(text(table.contract.column(Role::Pool)));
+        columns.push(table.as_integer(&table.waited(writes)));
+        columns.push(table.as_integer(&table.size()));
+        let fields = table.contract.message_columns();
+        columns.extend(fields.iter().map(|(_, column)| table.inline_field(column)));
+        columns
+    }
+
+    /// What the fence holds once the claim is made.
+    fn fence_columns(&self, writes: &Writes<'_>, seen: Seen) -> Vec<String> {
+        let one = |(_, column): &(Role, &str)| {
+            let set = writes.set_of(column).filter(|_| seen == Seen::Before);
+            let value = set.and_then(|set| self.set(column, set, writes));
+            self.table.as_text(&value.unwrap_or_else(|| self.table.col(column)))
+        };
+        self.table.fence().iter().map(one).collect()
+    }
+}

@@ -1,0 +1,243 @@
+//! Moves outside any lease of ours: reclaim, sweeps, an operator's. Each picks rows, locks them, moves them and adds
+//! their effects in one transaction; rows that another worker has locked are passed over.
+
+use postrider_contract::{
+    ATTEMPTS_SPENT, LEASE_EXPIRED, LeaseBy, Move, OperatorMove, Role, Transition, When,
+};
+
+use crate::claim::returning;
+use crate::condition::Lookup;
+use crate::draft::{Draft, Source};
+use crate::table::Table;
+use crate::time::Shift;
+use crate::value::Writes;
+use crate::{Bind, Dialect, Script, Yields};
+
+/// Which rows of the move's states.
+enum Pick {
+    /// Up to a limit, those that satisfy these, in the order of this expression.
+    Some { conditions: Vec<String>, order: Option<String>, since: Option<String> },
+    /// The caller's keys.
+    Named,
+}
+
+impl Table<'_> {
+    pub fn reclaim(&self) -> Option<Script> {
+        let mut conditions = vec![self.is_expired()?];
+        if self.stage.lease.spend {
+            conditions.extend(self.lease_was_last(false));
+        }
+        Some(self.reclaim_to(self.stage.retry, conditions, &[Transition::Reclaimed]))
+    }
+
+    pub fn reclaim_dead(&self) -> Option<Script> {
+        if !self.stage.lease.spend {
+            return None;
+        }
+        let conditions = vec![self.is_expired()?, self.lease_was_last(true)?];
+        Some(self.reclaim_to(self.stage.dead, conditions, &[Transition::Reclaimed, Transition::Dead]))
+    }
+
+    fn reclaim_to(
+        &self,
+        to: postrider_contract::StateId,
+        conditions: Vec<String>,
+        transitions: &[Transition],
+    ) -> Script {
+        let step = self.contract.reclaim_move(self.stage, to);
+        let order = self.horizon().map(|column| self.instant(column));
+        let pick = Pick::Some { conditions, order, since: None };
+        self.picked(step, transitions, Some(LEASE_EXPIRED), &pick)
+    }
+
+    pub fn spent(&self) -> Option<Script> {
+        let mut conditions = vec![self.is_spent()?];
+        if self.stage.lease.by == LeaseBy::Due {
+            // A claimed row looks like a ready one: only its due time tells that nobody holds it.
+            conditions.extend(self.is_due());
+        }
+        conditions.extend(self.filter());
+        let step = self.contract.spent_move(self.stage);
+        let pick = Pick::Some { conditions, order: None, since: None };
+        Some(self.picked(step, &[Transition::Swept], Some(ATTEMPTS_SPENT), &pick))
+    }
+
+    pub fn sweeps(&self) -> Vec<Script> {
+        let sweep = |sweep| {
+            let sweep: &postrider_contract::Sweep = sweep;
+            let (mut conditions, order) = match &sweep.when {
+                When::Always => (Vec::new(), None),
+                When::OlderThan { age, since } => {
+                    let instant = self.instant(since);
+                    let bound = self.bound(since, &Shift::back(*age));
+                    (vec![format!("{instant} < {bound}")], Some(instant))
+                }
+                When::At { column } => {
+                    let instant = self.instant(column);
+                    let reached = format!("{instant} <= {}", self.bound(column, &Shift::NOW));
+                    let null = format!("({} IS NULL OR {reached})", self.col(column));
+                    (vec![if sweep.publish { null } else { reached }], Some(instant))
+                }
+            };
+            conditions.extend(self.filter());
+            let step = self.contract.sweep_move(self.stage, sweep);
+            let pick = Pick::Some { conditions, order, since: None };
+            self.picked(step, &[Transition::Swept], sweep.reason.as_deref(), &pick)
+        };
+        self.contract.sweeps.iter().map(sweep).collect()
+    }
+
+    /// From-state name → the move, for the keys that the operator names.
+    pub fn operator_by_ids(
+        &self,
+        rule: Option<&OperatorMove>,
+        transition: Transition,
+    ) -> Vec<(String, Script)> {
+        self.operator(rule, transition, |_| Pick::Named)
+    }
+
+    /// The same for all rows of a state, up to a limit, changed within `Since` seconds.
+    pub fn operator_by_state(
+        &self,
+        rule: Option<&OperatorMove>,
+        transition: Transition,
+    ) -> Vec<(String, Script)> {
+        let changed = [Role::Updated, Role::Finished, Role::Attempted, Role::ClaimedAt, Role::Created];
+        let since = changed.into_iter().find_map(|role| self.contract.column(role)).map(str::to_owned);
+        self.operator(rule, transition, |_| Pick::Some {
+            conditions: self.filter(),
+            order: None,
+            since: since.clone(),
+        })
+    }
+
+    fn operator(
+        &self,
+        rule: Option<&OperatorMove>,
+        transition: Transition,
+        pick: impl Fn(&(postrider_contract::StateId, postrider_contract::StateId)) -> Pick,
+    ) -> Vec<(String, Script)> {
+        let moves = rule.map_or(&[] as &[_], |rule| rule.moves.as_slice());
+        moves
+            .iter()
+            .map(|pair| {
+                let step = self.contract.operator_move(self.stage, transition, pair);
+                let script = self.picked(step, &[transition], None, &pick(pair));
+                (self.contract.state(pair.0).name.clone(), script)
+            })
+            .collect()
+    }
+
+    fn picked(
+        &self,
+        step: Move<'_>,
+        transitions: &[Transition],
+        reason: Option<&str>,
+        pick: &Pick,
+    ) -> Script {
+        let writes = Writes::of(self.contract, step);
+        let source = Source::Own { reason: reason.map(str::to_owned) };
+        match self.dialect {
+            Dialect::Postgres => self.postgres_picked(&writes, transitions, &source, pick),
+            Dialect::Mysql => self.mysql_picked(&writes, transitions, &source, pick),
+            Dialect::Sqlite => self.sqlite_picked(&writes, transitions, &source, pick),
+        }
+    }
+
+    /// `FROM … WHERE … [ORDER BY … LIMIT …]`.
+    fn picking(&self, draft: &Draft<'_>, writes: &Writes<'_>, pick: &Pick) -> String {
+        let mut parts = Vec::new();
+        let mut tail = String::new();
+        match pick {
+            Pick::Named => {
+                parts.push(draft.among(&self.id(), Bind::Ids));
+                parts.push(self.in_states(writes.step.from, Lookup::Check));
+            }
+            Pick::Some { conditions, order, since } => {
+                parts.push(self.in_states(writes.step.from, Lookup::Index));
+                parts.extend(conditions.iter().cloned());
+                parts.extend(since.as_deref().map(|column| self.changed_within(draft, column)));
+                // MySQL would sort, and lock, the whole table; all that match are moved sooner or later.
+                if let Some(order) = order.as_ref().filter(|_| self.dialect != Dialect::Mysql) {
+                    tail = format!("\nORDER BY {order}");
+                }
+                tail = format!("{tail}\nLIMIT {}", draft.bind(Bind::Limit));
+            }
+        }
+        format!("FROM {} AS t\nWHERE {}{tail}", self.name(), parts.join("\n  AND "))
+    }
+
+    fn changed_within(&self, draft: &Draft<'_>, column: &str) -> String {
+        let since = draft.bind(Bind::Since);
+        let since = if self.dialect == Dialect::Postgres { format!("{since}::float8") } else { since };
+        let bound = self.bound(column, &Shift::Given { seconds: format!("(0 - {since})"), micros: 0 });
+        format!("({since} IS NULL OR {} >= {bound})", self.instant(column))
+    }
+
+    fn postgres_picked(
+        &self,
+        writes: &Writes<'_>,
+        transitions: &[Transition],
+        source: &Source,
+        pick: &Pick,
+    ) -> Script {
+        let draft = Draft::new(self, source.clone());
+        let picking = self.picking(&draft, writes, pick);
+        let lock = if matches!(pick, Pick::Named) { "FOR UPDATE" } else { "FOR UPDATE SKIP LOCKED" };
+        let sets = draft.set_list(writes);
+        let effects = draft.effect_parts(transitions, writes);
+        let returned = if effects.is_empty() { self.id() } else { "t.*".to_owned() };
+        let text = format!(
+            "WITH pick AS MATERIALIZED (\nSELECT {} AS k\n{picking}\n{lock}),\nmoved AS (\nUPDATE {} AS t SET {sets}\n\
+             WHERE {} = ANY (ARRAY(SELECT k FROM pick))\nRETURNING {returned}){effects}\nSELECT {}\nFROM moved AS t",
+            self.id(),
+            self.name(),
+            self.id(),
+            self.key()
+        );
+        Script { steps: vec![draft.finish(&text, Yields::Keys)] }
+    }
+
+    fn mysql_picked(
+        &self,
+        writes: &Writes<'_>,
+        transitions: &[Transition],
+        source: &Source,
+        pick: &Pick,
+    ) -> Script {
+        let draft = Draft::new(self, source.clone());
+        let picking = self.picking(&draft, writes, pick);
+        let lock = if matches!(pick, Pick::Named) { "FOR UPDATE" } else { "FOR UPDATE SKIP LOCKED" };
+        let first = draft.finish(&format!("SELECT {}\n{picking}\n{lock}", self.key()), Yields::Keys);
+        let draft = Draft::new(self, source.clone());
+        let sets = draft.set_list(writes);
+        let among = draft.among(&self.id(), Bind::Held);
+        let second =
+            draft.finish(&format!("UPDATE {} AS t SET {sets}\nWHERE {among}", self.name()), Yields::Nothing);
+        let mut steps = vec![first, second];
+        steps.extend(self.effect_steps(transitions, writes, source));
+        Script { steps }
+    }
+
+    fn sqlite_picked(
+        &self,
+        writes: &Writes<'_>,
+        transitions: &[Transition],
+        source: &Source,
+        pick: &Pick,
+    ) -> Script {
+        let draft = Draft::new(self, source.clone());
+        let picking = self.picking(&draft, writes, pick);
+        let sets = draft.set_list(writes);
+        let text = format!(
+            "UPDATE {} AS t SET {sets}\nWHERE {} IN (\nSELECT {}\n{picking})\nRETURNING {}",
+            self.name(),
+            self.id(),
+            self.id(),
+            returning(&self.key())
+        );
+        let mut steps = vec![draft.finish(&text, Yields::Keys)];
+        steps.extend(self.effect_steps(transitions, writes, source));
+        Script { steps }
+    }
+}

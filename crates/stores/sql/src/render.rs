@@ -1,0 +1,29 @@
+//! The whole program of one stage on one table.
+
+use postrider_contract::{Contract, Stage, Transition};
+
+use crate::table::Table;
+use crate::{Dialect, Error, Program, Shape};
+
+/// Renders every statement of a stage. The contract must be resolved to the columns that the table has.
+pub fn render(contract: &Contract, stage: &Stage, dialect: Dialect, shape: &Shape) -> Result<Program, Error> {
+    let table = Table::new(contract, stage, dialect, shape)?;
+    Ok(Program {
+        layout: table.layout(),
+        claim: table.claim(),
+        load: table.load(),
+        join: table.join(),
+        settle: Transition::SETTLES
+            .into_iter()
+            .map(|transition| (transition, table.settle(transition)))
+            .collect(),
+        extend: table.extend(),
+        reclaim_dead: table.reclaim_dead(),
+        reclaim: table.reclaim(),
+        spent: table.spent(),
+        sweeps: table.sweeps(),
+        purge: table.purge(),
+        next_due: table.next_due(),
+        inspect: table.inspect(),
+    })
+}

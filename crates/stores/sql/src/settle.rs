@@ -1,0 +1,161 @@
+//! Settle and extend: moves that a fence guards.
+
+use postrider_contract::Transition;
+
+use crate::claim::returning;
+use crate::condition::Lookup;
+use crate::draft::{Draft, Source};
+use crate::table::Table;
+use crate::value::Writes;
+use crate::{Bind, Dialect, Field, Script, Settle, Step, Yields};
+
+impl Table<'_> {
+    pub fn settle(&self, transition: Transition) -> Settle {
+        let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, transition));
+        let transitions = [transition];
+        let each = self.guarded(&writes, &transitions, &Source::Each);
+        // An id that must be fresh for every row can't be shared.
+        let fresh = each.steps.iter().flat_map(|step| &step.binds).any(|bind| match bind {
+            Bind::Array(field) => *field == Field::Tsid,
+            Bind::Rows(fields) => fields.contains(&Field::Tsid),
+            _ => false,
+        });
+        let uniform = (!fresh).then(|| self.guarded(&writes, &transitions, &Source::Uniform));
+        Settle { uniform, each }
+    }
+
+    fn guarded(&self, writes: &Writes<'_>, transitions: &[Transition], source: &Source) -> Script {
+        match self.dialect {
+            Dialect::Postgres => Script { steps: vec![self.postgres_guarded(writes, transitions, source)] },
+            Dialect::Mysql => {
+                let mut steps = vec![self.mysql_lock(writes, source)];
+                steps.push(self.mysql_update(writes, source));
+                steps.extend(self.effect_steps(transitions, writes, source));
+                Script { steps }
+            }
+            Dialect::Sqlite => {
+                let mut steps = vec![self.sqlite_guarded(writes, source)];
+                steps.extend(self.effect_steps(transitions, writes, source));
+                Script { steps }
+            }
+        }
+    }
+
+    /// State and fence, which are only checked: the key alone finds the rows.
+    fn guard(&self, draft: &Draft<'_>, writes: &Writes<'_>) -> String {
+        let mut parts = match draft.source {
+            Source::Each => {
+                vec![format!("{} = {}", self.id(), draft.typed(Field::Id, &self.contract.table.id))]
+            }
+            Source::Uniform | Source::Own { .. } => vec![draft.among(&self.id(), Bind::Ids)],
+        };
+        parts.push(self.in_states(writes.step.from, Lookup::Check));
+        parts.extend(draft.fence_holds());
+        parts.join("\n  AND ")
+    }
+
+    fn postgres_guarded(&self, writes: &Writes<'_>, transitions: &[Transition], source: &Source) -> Step {
+        let draft = Draft::new(self, source.clone());
+        let guard = self.guard(&draft, writes);
+        let sets = draft.set_list(writes);
+        let effects = draft.effect_parts(transitions, writes);
+        let from = match source {
+            Source::Each => format!("\nFROM {}", draft.rows()),
+            Source::Uniform | Source::Own { .. } => String::new(),
+        };
+        let update = format!("UPDATE {} AS t SET {sets}{from}\nWHERE {guard}", self.name());
+        let text = if effects.is_empty() {
+            format!("{update}\nRETURNING {}", self.key())
+        } else {
+            let returned = draft.moved_columns();
+            format!(
+                "WITH moved AS (\n{update}\nRETURNING {returned}){effects}\nSELECT {}\nFROM moved AS t",
+                self.key()
+            )
+        };
+        draft.finish(&text, Yields::Keys)
+    }
+
+    /// Locks the rows that the fence lets through, driven by the caller's keys and in their order.
+    fn mysql_lock(&self, writes: &Writes<'_>, source: &Source) -> Step {
+        let draft = Draft::new(self, source.clone());
+        let guard = self.guard(&draft, writes);
+        let from = match source {
+            Source::Each => format!("{} STRAIGHT_JOIN {} AS t", draft.rows(), self.name()),
+            Source::Uniform | Source::Own { .. } => format!("{} AS t", self.name()),
+        };
+        draft.finish(&format!("SELECT {}\nFROM {from}\nWHERE {guard}\nFOR UPDATE", self.key()), Yields::Keys)
+    }
+
+    fn mysql_update(&self, writes: &Writes<'_>, source: &Source) -> Step {
+        let draft = Draft::new(self, source.clone());
+        let sets = draft.set_list(writes);
+        let among = draft.among(&self.id(), Bind::Held);
+        let table = if draft.has_fields() {
+            let key = draft.typed(Field::Id, &self.contract.table.id);
+            format!("{} AS t JOIN {} ON {} = {key}", self.name(), draft.rows(), self.id())
+        } else {
+            format!("{} AS t", self.name())
+        };
+        draft.finish(&format!("UPDATE {table} SET {sets}\nWHERE {among}"), Yields::Nothing)
+    }
+
+    fn sqlite_guarded(&self, writes: &Writes<'_>, source: &Source) -> Step {
+        let draft = Draft::new(self, source.clone());
+        let text = self.sqlite_update(&draft, writes);
+        let key = returning(&self.key());
+        draft.finish(&format!("{text}\nRETURNING {key}"), Yields::Keys)
+    }
+
+    fn sqlite_update(&self, draft: &Draft<'_>, writes: &Writes<'_>) -> String {
+        let guard = self.guard(draft, writes);
+        let sets = draft.set_list(writes);
+        let from = match draft.source {
+            Source::Each => format!("\nFROM {}", draft.rows()),
+            Source::Uniform | Source::Own { .. } => String::new(),
+        };
+        format!("UPDATE {} AS t SET {sets}{from}\nWHERE {guard}", self.name())
+    }
+
+    /// Prolongs leases; yields the fences to use from now on.
+    pub fn extend(&self) -> Option<Script> {
+        let assignments = self.contract.extension(self.stage);
+        if assignments.is_empty() {
+            return None;
+        }
+        // Its rows are those that a settle would find.
+        let step = self.contract.lease_move(self.stage, Transition::Released);
+        let writes = Writes { step, assignments };
+        let fences: Vec<String> =
+            self.fence().into_iter().map(|(_, column)| self.as_text(&self.col(column))).collect();
+        let mut columns = vec![self.key()];
+        columns.extend(fences);
+        let columns = columns.join(", ");
+        let steps = match self.dialect {
+            Dialect::Postgres => {
+                let draft = Draft::new(self, Source::Each);
+                let guard = self.guard(&draft, &writes);
+                let sets = draft.set_list(&writes);
+                let rows = draft.rows();
+                let text = format!(
+                    "UPDATE {} AS t SET {sets}\nFROM {rows}\nWHERE {guard}\nRETURNING {columns}",
+                    self.name()
+                );
+                vec![draft.finish(&text, Yields::Leases)]
+            }
+            Dialect::Mysql => {
+                let draft = Draft::own(self);
+                let among = draft.among(&self.id(), Bind::Held);
+                let text = format!("SELECT {columns}\nFROM {} AS t\nWHERE {among}", self.name());
+                let read = draft.finish(&text, Yields::Leases);
+                vec![self.mysql_lock(&writes, &Source::Each), self.mysql_update(&writes, &Source::Each), read]
+            }
+            Dialect::Sqlite => {
+                let draft = Draft::new(self, Source::Each);
+                let text = self.sqlite_update(&draft, &writes);
+                vec![draft.finish(&format!("{text}\nRETURNING {}", returning(&columns)), Yields::Leases)]
+            }
+        };
+        Some(Script { steps })
+    }
+}

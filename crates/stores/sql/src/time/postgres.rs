@@ -1,0 +1,63 @@
+//! PostgreSQL: `now()` is the transaction's start, one moment for a whole statement.
+
+use super::Shift;
+use crate::column::Time;
+
+pub(super) fn clock(shift: &Shift) -> String {
+    match shift {
+        Shift::Micros(0) => "now()".to_owned(),
+        Shift::Micros(micros) => format!("now() {}", interval(*micros)),
+        Shift::Given { seconds, micros: 0 } => format!("now() + make_interval(secs => {seconds})"),
+        Shift::Given { seconds, micros } => {
+            format!("now() + make_interval(secs => {seconds}) {}", interval(*micros))
+        }
+    }
+}
+
+fn interval(micros: i64) -> String {
+    let sign = if micros < 0 { '-' } else { '+' };
+    let micros = micros.unsigned_abs();
+    if micros.is_multiple_of(1_000_000) {
+        format!("{sign} interval '{} seconds'", micros / 1_000_000)
+    } else {
+        format!("{sign} interval '{micros} microseconds'")
+    }
+}
+
+/// A `timestamptz` in the column's form.
+pub(super) fn shaped(form: Time, moment: &str) -> String {
+    match form {
+        Time::Zoneless { .. } => format!("(({moment}) AT TIME ZONE 'utc')"),
+        Time::EpochSeconds => format!("floor(extract(epoch FROM {moment}))::bigint"),
+        Time::EpochMillis => format!("floor(extract(epoch FROM {moment}) * 1000)::bigint"),
+        Time::Iso => format!("to_char(({moment}) AT TIME ZONE 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"),
+        Time::Zoned { .. } | Time::Found { .. } => moment.to_owned(),
+    }
+}
+
+pub(super) fn later(form: Time, old: &str, moment: &str) -> String {
+    match form {
+        Time::EpochSeconds | Time::EpochMillis => format!("GREATEST({}, {old} + 1)", shaped(form, moment)),
+        Time::Iso => {
+            let greatest = format!("GREATEST({moment}, {old}::timestamptz + interval '1 millisecond')");
+            shaped(form, &greatest)
+        }
+        Time::Zoned { .. } | Time::Zoneless { .. } | Time::Found { .. } => {
+            format!("GREATEST({}, {old} {})", shaped(form, moment), interval(form.tick()))
+        }
+    }
+}
+
+pub(super) fn micros_since(form: Time, column: &str) -> String {
+    let epoch = "extract(epoch FROM now())";
+    match form {
+        Time::EpochSeconds => format!("(floor({epoch} * 1000000)::bigint - {column}::bigint * 1000000)"),
+        Time::EpochMillis => format!("(floor({epoch} * 1000000)::bigint - {column}::bigint * 1000)"),
+        Time::Iso => format!("floor(extract(epoch FROM now() - {column}::timestamptz) * 1000000)::bigint"),
+        // An infinite time has no distance.
+        Time::Zoned { .. } | Time::Zoneless { .. } | Time::Found { .. } => format!(
+            "CASE WHEN isfinite({column}) THEN floor(extract(epoch FROM {} - {column}) * 1000000)::bigint END",
+            shaped(form, "now()")
+        ),
+    }
+}
