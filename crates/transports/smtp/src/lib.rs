@@ -1,1 +1,27 @@
-//! (under construction)
+//! SMTP: hands mails to one relay and says what became of each recipient.
+//!
+//! Owns: the connections to that relay, their number, their pace, and the reading of its replies. Must not: retry a
+//! mail that the relay was asked about, know a contract, or follow MX records; it speaks to the relay it was given.
+//! Invariant: a mail whose final dot may have reached the relay is never sent again by the same call.
+
+mod auth;
+mod classify;
+pub mod config;
+mod connection;
+mod deliver;
+mod ehlo;
+mod encode;
+pub mod error;
+mod outcome;
+mod pace;
+mod pool;
+mod reply;
+mod run;
+mod session;
+mod stream;
+mod tls;
+mod transaction;
+
+pub use config::{Credentials, Mechanism, Secret, Settings, Timeouts, Tls};
+pub use deliver::Smtp;
+pub use error::Error;

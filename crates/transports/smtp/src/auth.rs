@@ -1,0 +1,86 @@
+//! AUTH: PLAIN, LOGIN, XOAUTH2, each as the exact bytes that go over the wire.
+//!
+//! Must not: let a secret, or what encodes it, into a message, not even when the relay repeats it.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::config::{Credentials, Mechanism};
+use crate::ehlo::Offers;
+
+/// What we say, line by line: each next line answers a 334.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Script {
+    pub lines: Vec<String>,
+}
+
+impl Script {
+    /// The script for the mechanism that the settings want, or which offers would do instead.
+    pub(crate) fn choose(credentials: &Credentials, offers: &Offers) -> Result<Self, String> {
+        let (mechanism, offered, name) = match credentials.mechanism {
+            Mechanism::Password if !offers.plain && offers.login => (Mechanism::Login, true, "LOGIN"),
+            Mechanism::Password | Mechanism::Plain => (Mechanism::Plain, offers.plain, "PLAIN"),
+            Mechanism::Login => (Mechanism::Login, offers.login, "LOGIN"),
+            Mechanism::XOAuth2 => (Mechanism::XOAuth2, offers.xoauth2, "XOAUTH2"),
+        };
+        if offered {
+            return Ok(Self::new(mechanism, &credentials.user, credentials.secret.reveal()));
+        }
+        let known = [(offers.plain, "PLAIN"), (offers.login, "LOGIN"), (offers.xoauth2, "XOAUTH2")];
+        let known: Vec<&str> =
+            known.into_iter().filter_map(|(offered, name)| offered.then_some(name)).collect();
+        let known = if known.is_empty() { "no mechanism that we know".to_owned() } else { known.join(", ") };
+        Err(format!("the relay does not offer AUTH {name}; it offers {known}"))
+    }
+
+    fn new(mechanism: Mechanism, user: &str, secret: &str) -> Self {
+        let lines = match mechanism {
+            Mechanism::Password | Mechanism::Plain => {
+                vec![format!("AUTH PLAIN {}", STANDARD.encode(format!("\0{user}\0{secret}")))]
+            }
+            Mechanism::Login => vec!["AUTH LOGIN".to_owned(), STANDARD.encode(user), STANDARD.encode(secret)],
+            // A 334 to the token holds the error; an empty answer brings the real refusal.
+            Mechanism::XOAuth2 => {
+                let token = STANDARD.encode(format!("user={user}\u{1}auth=Bearer {secret}\u{1}\u{1}"));
+                vec![format!("AUTH XOAUTH2 {token}"), String::new()]
+            }
+        };
+        Self { lines }
+    }
+
+    /// Does this text repeat a secret, as it is or encoded?
+    pub(crate) fn leaks(&self, credentials: &Credentials, text: &str) -> bool {
+        let secret = credentials.secret.reveal();
+        let said = self.lines.iter().filter_map(|line| line.rsplit(' ').next());
+        let mut said = said.filter(|word| word.len() >= 8 && *word != "LOGIN");
+        (!secret.is_empty() && text.contains(secret))
+            || text.contains(&STANDARD.encode(secret))
+            || said.any(|word| text.contains(word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(mechanism: Mechanism) -> Vec<String> {
+        Script::new(mechanism, "tim", "tanstaaftanstaaf").lines
+    }
+
+    #[test]
+    fn plain_is_the_example_of_rfc_4616() {
+        assert_eq!(lines(Mechanism::Plain), ["AUTH PLAIN AHRpbQB0YW5zdGFhZnRhbnN0YWFm"]);
+    }
+
+    #[test]
+    fn login_sends_user_and_password_on_lines_of_their_own() {
+        assert_eq!(lines(Mechanism::Login), ["AUTH LOGIN", "dGlt", "dGFuc3RhYWZ0YW5zdGFhZg=="]);
+    }
+
+    #[test]
+    fn xoauth2_has_control_a_between_its_parts() {
+        let line = &lines(Mechanism::XOAuth2)[0];
+        let token = line.strip_prefix("AUTH XOAUTH2 ").unwrap();
+        assert_eq!(STANDARD.decode(token).unwrap(), b"user=tim\x01auth=Bearer tanstaaftanstaaf\x01\x01");
+    }
+}

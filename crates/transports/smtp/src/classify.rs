@@ -1,0 +1,144 @@
+//! What a reply means: whose fault, for how long, and whether to slow down. Pure.
+//!
+//! The table, by reply code first and enhanced code (RFC 3463) second:
+//!
+//! | reply | where | meaning |
+//! |---|---|---|
+//! | 530 534 535 538, 5.7.8–5.7.11 | anywhere | the relay refuses us |
+//! | 5xx | greeting, EHLO, STARTTLS, AUTH | the relay refuses us |
+//! | 550 553 554 with 5.7.x, bare 554 | MAIL | suspect: us, unless it takes another sender in the same call |
+//! | 5xx | RCPT, DATA, final dot | the recipient, or the message, for good |
+//! | 552 5.5.3 | RCPT | too many recipients: the rest later (RFC 5321 4.5.3.1.10) |
+//! | 503 | anywhere | the dialogue is muddled: later, on a new connection |
+//! | 454 4.3.x 4.4.5, 4.7.x but at RCPT | anywhere | later, and slower |
+//! | 421 | anywhere | later; on a connection that served before, the mails after it go over a new one |
+//! | 4xx | anywhere | later |
+//!
+//! "554 5.7.1 Relay access denied" at RCPT is the recipient's: relays say it of one foreign address while they take
+//! others. 4.7.x at RCPT is grey-listing more often than a limit: later, but no slower.
+
+use std::time::Duration;
+
+use crate::reply::{Enhanced, Reply};
+
+#[cfg(test)]
+mod tests;
+
+/// A throttled relay is left alone at least this long.
+const LONGER: Duration = Duration::from_mins(1);
+
+/// What was said last, or is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Greeting,
+    Ehlo,
+    StartTls,
+    Auth,
+    Reset,
+    Mail,
+    Rcpt,
+    Data,
+    End,
+    Quit,
+}
+
+impl Stage {
+    /// For messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Greeting => "the connection",
+            Self::Ehlo => "EHLO",
+            Self::StartTls => "STARTTLS",
+            Self::Auth => "AUTH",
+            Self::Reset => "RSET",
+            Self::Mail => "MAIL FROM",
+            Self::Rcpt => "RCPT TO",
+            Self::Data => "DATA",
+            Self::End => "the message",
+            Self::Quit => "QUIT",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Accepted,
+    /// Not now.
+    Deferred,
+    /// Never, and the recipient or the message is the cause.
+    Rejected,
+    /// The relay refuses this sender, or us: other mails tell which.
+    Suspect,
+    /// The relay refuses us.
+    Refused,
+    /// Not an answer to what was asked.
+    OutOfStep,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Judgement {
+    pub kind: Kind,
+    pub after: Option<Duration>,
+    /// The relay is short of something: send less for a while.
+    pub slow: bool,
+}
+
+/// A reply that was not an acceptance, kept for the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub stage: Stage,
+    pub judgement: Judgement,
+    pub code: u16,
+    pub words: String,
+}
+
+impl Refusal {
+    pub(crate) fn kind(&self) -> Kind {
+        self.judgement.kind
+    }
+
+    /// Is the recipient, or the message, refused for good?
+    pub(crate) fn is_lasting(&self) -> bool {
+        self.judgement.kind == Kind::Rejected
+    }
+}
+
+/// `Ok` for an acceptance. Allocates only for refusals.
+pub(crate) fn judge(stage: Stage, reply: &Reply<'_>) -> Result<(), Refusal> {
+    let judgement = judgement(stage, reply.code, reply.enhanced);
+    if judgement.kind == Kind::Accepted {
+        return Ok(());
+    }
+    Err(Refusal { stage, judgement, code: reply.code, words: reply.words() })
+}
+
+pub(crate) fn judgement(stage: Stage, code: u16, enhanced: Option<Enhanced>) -> Judgement {
+    let plain = |kind| Judgement { kind, after: None, slow: false };
+    match code / 100 {
+        2 if stage != Stage::Data => plain(Kind::Accepted),
+        3 if stage == Stage::Data && code == 354 => plain(Kind::Accepted),
+        4 => deferred(stage, code, enhanced),
+        5 => plain(lasting(stage, code, enhanced)),
+        _ => plain(Kind::OutOfStep),
+    }
+}
+
+fn deferred(stage: Stage, code: u16, enhanced: Option<Enhanced>) -> Judgement {
+    let policy = matches!(enhanced, Some(Enhanced(_, 7, _)));
+    let short = matches!(enhanced, Some(Enhanced(_, 3, _) | Enhanced(_, 4, 5)))
+        || (code == 452 && enhanced.is_none() && stage != Stage::Rcpt);
+    let slow = code == 454 || short || (policy && stage != Stage::Rcpt);
+    let after = (slow || policy).then_some(LONGER);
+    Judgement { kind: Kind::Deferred, after, slow }
+}
+
+fn lasting(stage: Stage, code: u16, enhanced: Option<Enhanced>) -> Kind {
+    let us = matches!(code, 530 | 534 | 535 | 538) || matches!(enhanced, Some(Enhanced(_, 7, 8..=11)));
+    match (stage, code, enhanced) {
+        (Stage::Greeting | Stage::Ehlo | Stage::StartTls | Stage::Auth, ..) => Kind::Refused,
+        _ if us => Kind::Refused,
+        (_, 503, _) | (Stage::Rcpt, 552, Some(Enhanced(_, 5, 3))) => Kind::Deferred,
+        (Stage::Mail, 550 | 553 | 554, Some(Enhanced(_, 7, _))) | (Stage::Mail, 554, None) => Kind::Suspect,
+        _ => Kind::Rejected,
+    }
+}

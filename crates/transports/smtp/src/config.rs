@@ -1,0 +1,218 @@
+//! Settings of one relay: what may be set, the defaults, and the rules between them.
+//!
+//! Invariant: credentials never travel in plain text, unless the relay is this very machine and the settings say so.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::Error;
+
+mod parse;
+#[cfg(test)]
+mod tests;
+
+/// How the connection is protected. There is no "if the server offers it": that falls back to plain text silently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tls {
+    /// TLS from the first byte (port 465).
+    Implicit,
+    /// STARTTLS, or no mail (port 587).
+    Required,
+    /// Plain text (port 25).
+    None,
+}
+
+/// A password or a token; never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(secret: impl Into<String>) -> Self {
+        Self(secret.into())
+    }
+
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// How to prove who we are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mechanism {
+    /// PLAIN, or LOGIN where the relay offers only that.
+    Password,
+    Plain,
+    Login,
+    /// The secret is an access token.
+    XOAuth2,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credentials {
+    pub user: String,
+    pub secret: Secret,
+    pub mechanism: Mechanism,
+}
+
+/// The longest wait for each phase. RFC 5321 section 4.5.3.2 asks for the patience shown here; the deadline of a call
+/// cuts each of them short.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Name resolution and TCP, over all addresses.
+    pub connect: Duration,
+    pub tls: Duration,
+    pub greeting: Duration,
+    pub ehlo: Duration,
+    pub auth: Duration,
+    pub mail: Duration,
+    pub rcpt: Duration,
+    pub data: Duration,
+    /// For each block of the message to be taken by the network.
+    pub block: Duration,
+    /// For the answer to the final dot. Long: giving up early makes a duplicate.
+    pub end: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(30),
+            tls: Duration::from_mins(1),
+            greeting: Duration::from_mins(5),
+            ehlo: Duration::from_mins(5),
+            auth: Duration::from_mins(2),
+            mail: Duration::from_mins(5),
+            rcpt: Duration::from_mins(5),
+            data: Duration::from_mins(2),
+            block: Duration::from_mins(3),
+            end: Duration::from_mins(10),
+        }
+    }
+}
+
+/// Everything about one relay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// A name, or an address without brackets.
+    pub host: String,
+    pub port: u16,
+    pub tls: Tls,
+    pub credentials: Option<Credentials>,
+    /// Credentials over plain text; only to a loopback address.
+    pub allow_plaintext_auth: bool,
+    /// The name in EHLO; by default our own address as a literal, which RFC 5321 asks for where there is no name.
+    pub helo: Option<String>,
+    /// All connections together, idle ones included.
+    pub connections: usize,
+    /// Mails before a connection is closed and opened anew.
+    pub per_connection: u32,
+    /// The most mails that one call carries.
+    pub batch: usize,
+    /// Mails a second over all connections; none for as fast as the relay takes them.
+    pub rate: Option<u32>,
+    pub timeouts: Timeouts,
+    /// How long an unused connection is kept.
+    pub idle: Duration,
+    /// The largest message, in bytes, whatever the relay announces.
+    pub max_size: u64,
+    /// A PEM file with more certificate authorities to trust: private relays.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Defaults for a relay: the port that goes with `tls`, no credentials, eight connections.
+    pub fn new(host: impl Into<String>, tls: Tls) -> Self {
+        let port = match tls {
+            Tls::Implicit => 465,
+            Tls::Required => 587,
+            Tls::None => 25,
+        };
+        Self {
+            host: host.into(),
+            port,
+            tls,
+            credentials: None,
+            allow_plaintext_auth: false,
+            helo: None,
+            connections: 8,
+            per_connection: 1000,
+            batch: 20,
+            rate: None,
+            timeouts: Timeouts::default(),
+            // Relays close idle connections after 1 to 5 minutes; be gone before.
+            idle: Duration::from_secs(30),
+            max_size: 25 * 1024 * 1024,
+            ca_file: None,
+        }
+    }
+
+    /// Where it goes, for messages: never the credentials.
+    pub fn target(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+
+    /// Every rule between the settings that is broken.
+    pub fn check(&self) -> Result<(), Error> {
+        let mut mistakes = Vec::new();
+        self.check_numbers(&mut mistakes);
+        self.check_secrecy(&mut mistakes);
+        if self.host.is_empty() {
+            mistakes.push("the host is missing: smtp://host:port".to_owned());
+        }
+        if self.helo.as_deref().is_some_and(|name| !is_helo(name)) {
+            mistakes.push("helo must be a host name or an address literal such as [192.0.2.1]".to_owned());
+        }
+        if mistakes.is_empty() { Ok(()) } else { Err(Error { mistakes }) }
+    }
+
+    fn check_numbers(&self, mistakes: &mut Vec<String>) {
+        let least = [
+            ("connections", self.connections as u64),
+            ("per_connection", u64::from(self.per_connection)),
+            ("batch", self.batch as u64),
+            ("max_size", self.max_size),
+            ("rate", self.rate.map_or(1, u64::from)),
+            ("port", u64::from(self.port)),
+        ];
+        for (name, _) in least.into_iter().filter(|(_, value)| *value == 0) {
+            mistakes.push(format!("{name} must be at least 1"));
+        }
+    }
+
+    fn check_secrecy(&self, mistakes: &mut Vec<String>) {
+        let Some(credentials) = &self.credentials else { return };
+        if self.tls == Tls::None && !(self.allow_plaintext_auth && is_loopback(&self.host)) {
+            mistakes.push(
+                "credentials need TLS: use smtps://, or tls=starttls; allow_plaintext_auth=true works for a loopback \
+                 address only"
+                    .to_owned(),
+            );
+        }
+        let fields = [("user", credentials.user.as_str()), ("password", credentials.secret.reveal())];
+        for (name, _) in fields.into_iter().filter(|(_, text)| text.contains(['\0', '\r', '\n', '\u{1}'])) {
+            mistakes.push(format!("the {name} holds a control character"));
+        }
+    }
+}
+
+/// Is this name or address certainly this machine?
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn is_helo(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 255
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_[]:".contains(&byte))
+}

@@ -1,0 +1,56 @@
+//! What a relay offers in its answer to EHLO.
+
+use crate::reply::Reply;
+
+/// Only what changes what we send.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a keyword that the relay says or does not say")]
+pub(crate) struct Offers {
+    pub pipelining: bool,
+    pub starttls: bool,
+    pub eight_bit: bool,
+    pub utf8: bool,
+    pub size: bool,
+    /// The largest message it takes, where it says so.
+    pub max_size: Option<u64>,
+    pub plain: bool,
+    pub login: bool,
+    pub xoauth2: bool,
+}
+
+impl Offers {
+    pub(crate) fn read(reply: &Reply<'_>) -> Self {
+        let mut offers = Self::default();
+        // The first line is the relay's name.
+        for text in reply.texts().skip(1) {
+            let text = String::from_utf8_lossy(text).to_ascii_uppercase();
+            // Old relays write "AUTH=LOGIN".
+            let mut words = text.split([' ', '=']).filter(|word| !word.is_empty());
+            match words.next() {
+                Some("PIPELINING") => offers.pipelining = true,
+                Some("STARTTLS") => offers.starttls = true,
+                Some("8BITMIME") => offers.eight_bit = true,
+                Some("SMTPUTF8") => offers.utf8 = true,
+                Some("SIZE") => {
+                    offers.size = true;
+                    offers.max_size =
+                        words.next().and_then(|size| size.parse().ok()).filter(|size| *size > 0);
+                }
+                Some("AUTH") => offers.mechanisms(words),
+                _ => {}
+            }
+        }
+        offers
+    }
+
+    fn mechanisms<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
+        for name in names {
+            match name {
+                "PLAIN" => self.plain = true,
+                "LOGIN" => self.login = true,
+                "XOAUTH2" => self.xoauth2 = true,
+                _ => {}
+            }
+        }
+    }
+}

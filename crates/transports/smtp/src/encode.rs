@@ -1,0 +1,129 @@
+//! A mail as SMTP commands and as dot-stuffed text.
+//!
+//! Must not: change a byte of the message but for the dots. Invariant: no address and no message can end its command
+//! or its text early, so nothing can be smuggled into the dialogue.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use postrider_seams::Mail;
+
+use crate::ehlo::Offers;
+
+#[cfg(test)]
+mod tests;
+
+/// Longer than any address may be (RFC 5321: 254), short of what relays' lines hold.
+const ADDRESS: usize = 512;
+
+/// What MAIL FROM must announce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Needs {
+    pub utf8: bool,
+    pub eight_bit: bool,
+}
+
+/// Why a mail can't go to this relay, whatever we do.
+pub(crate) fn check(mail: &Mail, offers: &Offers, max_size: u64) -> Result<Needs, String> {
+    let limit = offers.max_size.map_or(max_size, |offered| offered.min(max_size));
+    if mail.message.len() as u64 > limit {
+        return Err(format!("the message has {} bytes; at most {limit} are taken", mail.message.len()));
+    }
+    if mail.to.is_empty() {
+        return Err("the mail has no recipient".to_owned());
+    }
+    let mut utf8 = mail.utf8;
+    for address in std::iter::once(&mail.from).filter(|from| !from.is_empty()).chain(&mail.to) {
+        utf8 |= check_address(address)?;
+    }
+    if utf8 && !offers.utf8 {
+        return Err("an address needs SMTPUTF8, which the relay does not offer".to_owned());
+    }
+    check_line_ends(&mail.message)?;
+    Ok(Needs { utf8, eight_bit: !mail.message.is_ascii() })
+}
+
+/// Does the address need SMTPUTF8?
+fn check_address(address: &str) -> Result<bool, String> {
+    let bad = |byte: u8| byte <= b' ' || byte == 0x7f || byte == b'<' || byte == b'>';
+    if address.is_empty() || address.len() > ADDRESS || address.bytes().any(bad) {
+        return Err(
+            "an address is empty, too long, or holds a space, a bracket or a control character".to_owned()
+        );
+    }
+    if address.is_ascii() {
+        return Ok(false);
+    }
+    let (local, domain) = address.rsplit_once('@').unwrap_or((address, ""));
+    if idna::domain_to_ascii(domain).is_err() {
+        return Err("an address has a domain that is no international domain name".to_owned());
+    }
+    Ok(!local.is_ascii())
+}
+
+/// Relays differ in what they make of a lone CR or LF; that difference is how a second mail is smuggled.
+fn check_line_ends(message: &[u8]) -> Result<(), String> {
+    let mut ends = 0;
+    for end in memchr::memchr_iter(b'\n', message) {
+        if end == 0 || message[end - 1] != b'\r' {
+            return Err("the message has a line that does not end in CR LF".to_owned());
+        }
+        ends += 1;
+    }
+    if memchr::memchr_iter(b'\r', message).count() != ends {
+        return Err("the message has a CR without its LF".to_owned());
+    }
+    Ok(())
+}
+
+pub(crate) fn mail_from(out: &mut Vec<u8>, mail: &Mail, needs: Needs, offers: &Offers) {
+    out.extend_from_slice(b"MAIL FROM:<");
+    out.extend_from_slice(wire(&mail.from, needs).as_bytes());
+    out.push(b'>');
+    if offers.size {
+        let _ = write!(out, " SIZE={}", mail.message.len());
+    }
+    // Without the offer the bytes go as they are: recoding would break a signature, and relays take them in practice.
+    if needs.eight_bit && offers.eight_bit {
+        out.extend_from_slice(b" BODY=8BITMIME");
+    }
+    if needs.utf8 {
+        out.extend_from_slice(b" SMTPUTF8");
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+pub(crate) fn rcpt_to(out: &mut Vec<u8>, address: &str, needs: Needs) {
+    out.extend_from_slice(b"RCPT TO:<");
+    out.extend_from_slice(wire(address, needs).as_bytes());
+    out.extend_from_slice(b">\r\n");
+}
+
+/// Without SMTPUTF8 an international domain goes as its A-label.
+fn wire(address: &str, needs: Needs) -> Cow<'_, str> {
+    if needs.utf8 || address.is_ascii() {
+        return Cow::Borrowed(address);
+    }
+    let (local, domain) = address.rsplit_once('@').unwrap_or((address, ""));
+    let domain = idna::domain_to_ascii(domain).expect("check() refused what has no A-label");
+    Cow::Owned(format!("{local}@{domain}"))
+}
+
+/// The message as pieces to copy in order: its own bytes, and the dots put before dots that begin a line.
+pub(crate) fn stuffed(message: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let first = message.starts_with(b".").then_some(&b"."[..]);
+    let mut start = 0;
+    let inner = memchr::memmem::find_iter(message, b"\n.").flat_map(move |at| {
+        let piece = &message[start..=at];
+        start = at + 1;
+        [piece, b"."]
+    });
+    // The last piece needs the last cut, which the iterator above consumed: find it again from the end.
+    let tail = memchr::memmem::rfind(message, b"\n.").map_or(message, |at| &message[at + 1..]);
+    first.into_iter().chain(inner).chain(std::iter::once(tail))
+}
+
+/// What ends the text: the line end it lacks, and the final dot.
+pub(crate) fn ending(message: &[u8]) -> &'static [u8] {
+    if message.is_empty() || message.ends_with(b"\r\n") { b".\r\n" } else { b"\r\n.\r\n" }
+}

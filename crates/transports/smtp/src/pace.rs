@@ -1,0 +1,98 @@
+//! How fast: a token bucket for the relay's rate, and a brake that the relay itself pulls.
+//!
+//! The brake halves rate and connections when the relay says that it is short of something, and lets go slowly.
+//! Must not: lose a mail; it only says when.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+#[cfg(test)]
+mod tests;
+
+/// Connections answer at the same time: one call to slow down is heard once.
+const ONE_CALL: Duration = Duration::from_secs(5);
+/// From a standstill back to full speed.
+const RECOVERY: Duration = Duration::from_mins(2);
+/// Never slower than this part of the full speed.
+const SLOWEST: f64 = 1.0 / 16.0;
+
+pub(crate) struct Pace {
+    rate: Option<f64>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// When the brake was pulled last, and what it left of the full speed.
+    braked: Option<(Instant, f64)>,
+    tokens: f64,
+    filled: Instant,
+}
+
+impl State {
+    fn speed(&self, now: Instant) -> f64 {
+        self.braked.map_or(1.0, |(at, left)| {
+            let healed = now.saturating_duration_since(at).as_secs_f64() / RECOVERY.as_secs_f64();
+            (left + healed).min(1.0)
+        })
+    }
+}
+
+impl Pace {
+    pub(crate) fn new(rate: Option<u32>, now: Instant) -> Self {
+        let rate = rate.map(f64::from);
+        Self { rate, state: Mutex::new(State { braked: None, tokens: rate.map_or(0.0, burst), filled: now }) }
+    }
+
+    /// The relay asked for less.
+    pub(crate) fn slow_down(&self, now: Instant) {
+        let mut state = self.lock();
+        if state.braked.is_some_and(|(at, _)| now.saturating_duration_since(at) < ONE_CALL) {
+            return;
+        }
+        let left = (state.speed(now) / 2.0).max(SLOWEST);
+        state.braked = Some((now, left));
+    }
+
+    /// How many of `connections` may be in use now; at least one.
+    pub(crate) fn connections(&self, connections: usize, now: Instant) -> usize {
+        let speed = self.lock().speed(now);
+        if speed >= 1.0 {
+            return connections;
+        }
+        // The cast is of a small positive number.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "small"
+        )]
+        let allowed = (connections as f64 * speed) as usize;
+        allowed.max(1)
+    }
+
+    /// One mail's leave to go, or how long until there may be one.
+    pub(crate) fn take(&self, now: Instant) -> Result<(), Duration> {
+        let Some(rate) = self.rate else { return Ok(()) };
+        let mut state = self.lock();
+        let rate = rate * state.speed(now);
+        let gained = now.saturating_duration_since(state.filled).as_secs_f64() * rate;
+        state.tokens = (state.tokens + gained).min(burst(rate));
+        state.filled = now;
+        if state.tokens >= 1.0 {
+            state.tokens -= 1.0;
+            return Ok(());
+        }
+        Err(Duration::from_secs_f64((1.0 - state.tokens) / rate))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().expect("nothing panics while it holds this lock")
+    }
+}
+
+/// A tenth of a second's worth may go at once, so that the rate holds over any second.
+fn burst(rate: f64) -> f64 {
+    (rate / 10.0).max(1.0)
+}

@@ -1,0 +1,173 @@
+//! Replies of a relay: read line by line from a bounded buffer, without an allocation when all is well.
+//!
+//! Invariant: whatever the peer sends, no more than [`LIMIT`] bytes of an unfinished reply are kept.
+
+use std::fmt::Write;
+
+#[cfg(test)]
+mod tests;
+
+/// RFC 5321 has 512 bytes a line; real relays send long explanations over many lines.
+const LIMIT: usize = 64 * 1024;
+/// What is kept of a reply's words.
+const WORDS: usize = 400;
+
+/// `5.1.1` and its like (RFC 3463).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Enhanced(pub u8, pub u16, pub u16);
+
+/// One whole reply, as it lies in the buffer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reply<'a> {
+    pub code: u16,
+    pub enhanced: Option<Enhanced>,
+    lines: &'a [u8],
+}
+
+/// The peer speaks no SMTP.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Nonsense {
+    #[error("a reply longer than 64 KiB")]
+    Endless,
+    #[error("something that is no SMTP reply: {0:?}")]
+    Garbage(String),
+}
+
+/// Bytes received and not yet read as replies.
+#[derive(Debug, Default)]
+pub(crate) struct ReplyBuffer {
+    bytes: Vec<u8>,
+    read: usize,
+}
+
+impl ReplyBuffer {
+    /// Where the next bytes from the network go.
+    pub(crate) fn space(&mut self) -> &mut Vec<u8> {
+        if self.read > 0 {
+            self.bytes.drain(..self.read);
+            self.read = 0;
+        }
+        self.bytes.reserve(4096);
+        &mut self.bytes
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.read == self.bytes.len()
+    }
+
+    /// Takes the next whole reply out: its length, or `None` if more must be read first.
+    pub(crate) fn whole(&self) -> Result<Option<usize>, Nonsense> {
+        let unread = &self.bytes[self.read..];
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', unread) {
+            let line = trim(&unread[start..end]);
+            if !is_reply_line(line) || line[..3] != unread[..3] {
+                return Err(Nonsense::Garbage(words(line, 60)));
+            }
+            start = end + 1;
+            if line.get(3) != Some(&b'-') {
+                return Ok(Some(start));
+            }
+        }
+        let unfinished = &unread[start..];
+        if unread.len() > LIMIT {
+            return Err(Nonsense::Endless);
+        }
+        // An HTTP or SSH server need not send a line end before we notice.
+        if unfinished.iter().take(3).any(|byte| !byte.is_ascii_digit()) {
+            return Err(Nonsense::Garbage(words(unfinished, 60)));
+        }
+        Ok(None)
+    }
+
+    /// The reply of `length` bytes that [`ReplyBuffer::whole`] found.
+    pub(crate) fn take(&mut self, length: usize) -> Reply<'_> {
+        let start = self.read;
+        self.read += length;
+        Reply::new(&self.bytes[start..start + length])
+    }
+}
+
+impl<'a> Reply<'a> {
+    fn new(lines: &'a [u8]) -> Self {
+        let code = lines[..3].iter().fold(0, |code, digit| code * 10 + u16::from(digit - b'0'));
+        let text = lines.get(4..).unwrap_or_default();
+        Self { code, enhanced: enhanced(text).map(|(enhanced, _)| enhanced), lines }
+    }
+
+    pub(crate) fn is(&self, class: u16) -> bool {
+        self.code / 100 == class
+    }
+
+    /// The text of each line, without its code.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.lines.split(|byte| *byte == b'\n').map(trim).filter(|line| line.len() > 4).map(|line| &line[4..])
+    }
+
+    /// All of it on one line, shortened, without control characters: `550 5.1.1 No such user`.
+    pub(crate) fn words(&self) -> String {
+        let mut all = String::with_capacity(64);
+        let _ = write!(all, "{}", self.code);
+        for (index, text) in self.texts().enumerate() {
+            // The enhanced code stands on every line; once is enough.
+            let skip = if index == 0 { 0 } else { enhanced(text).map_or(0, |(_, length)| length) };
+            all.push(' ');
+            all.push_str(words(&text[skip..], WORDS).trim());
+            if all.len() > WORDS {
+                break;
+            }
+        }
+        shorten(all, WORDS)
+    }
+
+    /// The id under which the relay queued a mail, in the ways that Postfix, Exim and the large providers say it.
+    pub(crate) fn queue_id(&self) -> Option<String> {
+        let text = self.texts().last()?;
+        let text = std::str::from_utf8(text).ok()?;
+        let after = |mark: &str| text.find(mark).map(|at| &text[at + mark.len()..]);
+        let rest = after("queued as ")
+            .or_else(|| after("id="))
+            .or_else(|| after("Ok ").filter(|id| id.len() >= 16))?;
+        let id = rest.split(|c: char| c.is_whitespace() || c == ';' || c == ',').next()?;
+        let id = id.trim_matches(|c: char| "<>()\"'.".contains(c));
+        (!id.is_empty() && id.len() <= 200 && id.bytes().all(|byte| byte.is_ascii_graphic()))
+            .then(|| id.to_owned())
+    }
+}
+
+fn is_reply_line(line: &[u8]) -> bool {
+    line.len() >= 3
+        && matches!(line[0], b'1'..=b'5')
+        && line[1].is_ascii_digit()
+        && line[2].is_ascii_digit()
+        && matches!(line.get(3), None | Some(b' ' | b'-'))
+}
+
+fn trim(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// The enhanced code that a text begins with, and its length.
+fn enhanced(text: &[u8]) -> Option<(Enhanced, usize)> {
+    let length = text.iter().position(|byte| !(byte.is_ascii_digit() || *byte == b'.')).unwrap_or(text.len());
+    let mut parts = std::str::from_utf8(&text[..length]).ok()?.split('.');
+    let class = parts.next()?.parse().ok().filter(|class| matches!(class, 2 | 4 | 5))?;
+    let found = Enhanced(class, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    parts.next().is_none().then_some((found, length))
+}
+
+/// Readable text of foreign bytes: no control characters, at most `limit` characters.
+fn words(bytes: &[u8], limit: usize) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * limit)]);
+    let text = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    shorten(text, limit)
+}
+
+/// At most `limit` bytes, cut between characters.
+pub(crate) fn shorten(mut text: String, limit: usize) -> String {
+    if text.len() > limit {
+        text.truncate(text.floor_char_boundary(limit));
+        text.push('…');
+    }
+    text
+}

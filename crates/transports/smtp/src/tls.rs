@@ -1,0 +1,69 @@
+//! TLS to a relay: public certificate authorities, and those that the settings add. Never an unverified peer.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
+
+use crate::config::{Settings, Tls};
+use crate::error::{Error, Fault};
+
+/// Verifies one relay under one name.
+#[derive(Clone)]
+pub(crate) struct Guard {
+    connector: TlsConnector,
+    name: ServerName<'static>,
+}
+
+impl Guard {
+    /// `None` where the settings want plain text.
+    pub(crate) fn new(settings: &Settings) -> Result<Option<Self>, Error> {
+        if settings.tls == Tls::None {
+            return Ok(None);
+        }
+        let name = ServerName::try_from(settings.host.clone()).map_err(|_| {
+            Error::one(format!("{} is no host name that a certificate could hold", settings.host))
+        })?;
+        let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("ring has the cipher suites of TLS 1.2 and 1.3")
+            .with_root_certificates(roots(settings)?)
+            .with_no_client_auth();
+        Ok(Some(Self { connector: TlsConnector::from(Arc::new(config)), name }))
+    }
+
+    pub(crate) async fn wrap(&self, stream: TcpStream) -> Result<TlsStream<TcpStream>, Fault> {
+        self.connector.connect(self.name.clone(), stream).await.map_err(|error| fault(&error))
+    }
+}
+
+fn roots(settings: &Settings) -> Result<RootCertStore, Error> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let Some(path) = &settings.ca_file else { return Ok(roots) };
+    let wrong = |what: &dyn std::fmt::Display| {
+        Error::one(format!("ca_file {}: {what}; it must hold certificates in PEM form", path.display()))
+    };
+    let mut found = 0;
+    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| wrong(&error))? {
+        let certificate = certificate.map_err(|error| wrong(&error))?;
+        roots.add(certificate).map_err(|error| wrong(&error))?;
+        found += 1;
+    }
+    if found == 0 { Err(wrong(&"no certificate in it")) } else { Ok(roots) }
+}
+
+/// A certificate that we must not trust is for an operator; anything else may be better next time.
+fn fault(error: &io::Error) -> Fault {
+    let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    match cause {
+        Some(rustls::Error::InvalidCertificate(why)) => Fault::Refused(format!(
+            "the relay's certificate is not trusted ({why}): mend it, or name its authority in ca_file"
+        )),
+        _ => Fault::unreachable(format!("TLS handshake failed: {error}")),
+    }
+}

@@ -1,0 +1,141 @@
+//! One mail's dialogue up to its text: RSET if needed, MAIL, RCPT for each recipient, DATA.
+//!
+//! Owns: what is still to be said and what was answered. Must not: touch the connection. Invariant: answers are
+//! counted off against commands in the order in which they were sent.
+
+use postrider_seams::Mail;
+
+use crate::classify::{Kind, Refusal, Stage, judge};
+use crate::ehlo::Offers;
+use crate::encode::{self, Needs};
+use crate::reply::Reply;
+
+/// Commands in one write to a relay with PIPELINING. Bounded, so that neither side's buffers fill with both writing.
+const WINDOW: usize = 100;
+
+pub(crate) struct Transaction<'a> {
+    pub index: usize,
+    pub mail: &'a Mail,
+    needs: Needs,
+    reset: bool,
+    sent: usize,
+    read: usize,
+    /// Recipients that the relay took.
+    pub accepted: usize,
+    /// Recipients that it did not take.
+    pub refused: Vec<(usize, Refusal)>,
+    /// MAIL or DATA was refused: nobody gets it.
+    pub stopped: Option<Refusal>,
+    /// The relay waits for the text, wanted or not.
+    pub go: bool,
+}
+
+/// Why the connection can't be used any more.
+#[derive(Debug)]
+pub(crate) enum Upset {
+    /// 421: the relay closes.
+    Closing(Refusal),
+    OutOfStep(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Reset,
+    Mail,
+    Rcpt(usize),
+    Data,
+}
+
+impl<'a> Transaction<'a> {
+    pub(crate) fn new(index: usize, mail: &'a Mail, needs: Needs, reset: bool) -> Self {
+        let refused = Vec::new();
+        Self { index, mail, needs, reset, sent: 0, read: 0, accepted: 0, refused, stopped: None, go: false }
+    }
+
+    fn step(&self, number: usize) -> Step {
+        match number.checked_sub(usize::from(self.reset)) {
+            None => Step::Reset,
+            Some(0) => Step::Mail,
+            Some(number) if number <= self.mail.to.len() => Step::Rcpt(number - 1),
+            Some(_) => Step::Data,
+        }
+    }
+
+    fn steps(&self) -> usize {
+        usize::from(self.reset) + self.mail.to.len() + 2
+    }
+
+    /// Writes the next commands: as many as one write may hold. `false` if there is nothing more to say.
+    pub(crate) fn speak(&mut self, out: &mut Vec<u8>, offers: &Offers) -> bool {
+        let window = if offers.pipelining { WINDOW } else { 1 };
+        let end = self.steps().min(self.sent + window);
+        let start = self.sent;
+        while self.sent < end && !self.is_vain() {
+            match self.step(self.sent) {
+                Step::Reset => out.extend_from_slice(b"RSET\r\n"),
+                Step::Mail => encode::mail_from(out, self.mail, self.needs, offers),
+                Step::Rcpt(index) => encode::rcpt_to(out, &self.mail.to[index], self.needs),
+                Step::Data => out.extend_from_slice(b"DATA\r\n"),
+            }
+            self.sent += 1;
+        }
+        self.sent > start
+    }
+
+    /// Is it known already that nobody takes this mail?
+    fn is_vain(&self) -> bool {
+        self.stopped.is_some() || self.refused.len() == self.mail.to.len()
+    }
+
+    /// What the next answer is to.
+    pub(crate) fn awaits(&self) -> Option<Stage> {
+        (self.read < self.sent).then(|| match self.step(self.read) {
+            Step::Reset => Stage::Reset,
+            Step::Mail => Stage::Mail,
+            Step::Rcpt(_) => Stage::Rcpt,
+            Step::Data => Stage::Data,
+        })
+    }
+
+    /// Has the relay said anything about this very mail?
+    pub(crate) fn is_answered(&self) -> bool {
+        self.read > usize::from(self.reset)
+    }
+
+    pub(crate) fn note(&mut self, reply: &Reply<'_>) -> Result<(), Upset> {
+        let step = self.step(self.read);
+        let stage = self.awaits().expect("an answer is read only while one is due");
+        let judged = judge(stage, reply);
+        match judged {
+            Err(refusal) if refusal.code == 421 => return Err(Upset::Closing(refusal)),
+            Err(refusal) if refusal.kind() == Kind::OutOfStep || step == Step::Reset => {
+                return Err(Upset::OutOfStep(format!(
+                    "the relay answered {} with {}",
+                    stage.name(),
+                    refusal.words
+                )));
+            }
+            _ => {}
+        }
+        self.read += 1;
+        match (step, judged) {
+            (Step::Mail, Err(refusal)) => self.stopped = Some(refusal),
+            (Step::Rcpt(_), Ok(())) => self.accepted += 1,
+            // After a refused MAIL the rest is refused as out of order, and means nothing.
+            (Step::Rcpt(index), Err(refusal)) if self.stopped.is_none() => {
+                self.refused.push((index, refusal));
+            }
+            (Step::Data, Ok(())) => self.go = true,
+            (Step::Data, Err(refusal)) if self.stopped.is_none() && self.accepted > 0 => {
+                self.stopped = Some(refusal);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Does the relay wait for a text that somebody gets?
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.go && self.accepted > 0 && self.stopped.is_none()
+    }
+}

@@ -1,0 +1,10 @@
+//! The transport against relays that follow a script, down to the byte; and against real servers where there are any.
+
+mod pooling;
+mod recipients;
+mod refusals;
+mod relay;
+mod sending;
+mod silence;
+mod tls;
+mod world;

@@ -1,0 +1,144 @@
+//! Rule M9: who was accepted stays accepted; those refused for now alone are retried.
+
+use std::time::Duration;
+
+use postrider_seams::envelope::{Recipient, RecipientResult};
+
+use crate::relay::{Act, Relay, commands, hear, hello, say, script, text};
+use crate::world::{
+    delivered, envelope, mail, recipients, rejected, results, retryable, send, smtp, status, to,
+};
+use RecipientResult::{Accepted, Deferred, Refused};
+
+fn three() -> Vec<Act> {
+    let rcpt = ["b", "c", "d"].map(|name| hear(&format!("RCPT TO:<{name}@y.test>")));
+    script([vec![hear("MAIL FROM:<a@x.test> SIZE=22")], rcpt.to_vec(), vec![hear("DATA")]])
+}
+
+const THREE: [&str; 3] = ["b@y.test", "c@y.test", "d@y.test"];
+
+fn named(results: [RecipientResult; 3]) -> Vec<(String, RecipientResult)> {
+    THREE.iter().map(|&name| name.to_owned()).zip(results).collect()
+}
+
+#[tokio::test]
+async fn m09_some_refused_for_good_is_delivered_with_their_results() {
+    let relay = Relay::play(vec![script([
+        hello(),
+        three(),
+        vec![say("250 ok\r\n250 ok\r\n550 5.1.1 no such user\r\n250 ok\r\n354 go"), text(), say("250 ok")],
+    ])])
+    .await;
+    let outcomes = send(&smtp(relay.port), &[envelope(mail(&THREE))]).await;
+    let receipt = delivered(&outcomes[0]);
+    assert_eq!(results(&receipt.detail), named([Accepted, Refused, Accepted]));
+    assert_eq!(recipients(&receipt.detail)[1].reply, "550 5.1.1 no such user");
+    relay.finish().await;
+}
+
+#[tokio::test]
+async fn m09_some_deferred_is_retried_for_them_alone() {
+    let relay = Relay::play(vec![script([
+        hello(),
+        three(),
+        vec![
+            say("250 ok\r\n250 ok\r\n450 4.7.1 greylisted\r\n550 5.1.1 no\r\n354 go"),
+            text(),
+            say("250 ok"),
+        ],
+    ])])
+    .await;
+    let outcomes = send(&smtp(relay.port), &[envelope(mail(&THREE))]).await;
+    let failure = retryable(&outcomes[0]);
+    assert!(failure.partly && !failure.unreachable);
+    assert_eq!(failure.after, Some(Duration::from_mins(1)), "grey-listing takes a while");
+    assert_eq!(failure.reason, "c@y.test: 450 4.7.1 greylisted");
+    assert_eq!(results(&failure.detail), named([Accepted, Deferred, Refused]));
+    relay.finish().await;
+}
+
+#[tokio::test]
+async fn m09_served_recipients_are_kept_in_every_outcome() {
+    let mut rest = mail(&["d@y.test"]);
+    rest.served = vec![Recipient { address: "b@y.test".to_owned(), result: Accepted, reply: String::new() }];
+    let relay = Relay::play(vec![script([
+        hello(),
+        commands("d@y.test"),
+        vec![say("250 ok\r\n550 5.1.1 no\r\n503 no recipients")],
+        vec![hear("RSET")],
+        commands("d@y.test"),
+        vec![say("250 ok\r\n250 ok\r\n451 4.2.0 busy\r\n503 no recipients")],
+    ])])
+    .await;
+    let outcomes = send(&smtp(relay.port), &[envelope(rest.clone()), envelope(rest)]).await;
+    let (first, second) = (rejected(&outcomes[0]), retryable(&outcomes[1]));
+    assert!(first.partly && second.partly);
+    let all = |second| vec![("b@y.test".to_owned(), Accepted), ("d@y.test".to_owned(), second)];
+    assert_eq!(results(&first.detail), all(Refused));
+    assert_eq!(results(&second.detail), all(Deferred));
+    relay.finish().await;
+}
+
+#[tokio::test]
+async fn m09_nobody_accepted_is_rejected_and_the_connection_goes_on_after_rset() {
+    let relay = Relay::play(vec![script([
+        hello(),
+        commands("b@y.test"),
+        vec![say("250 ok\r\n550-5.1.1 no such\r\n550 5.1.1 user\r\n554 5.5.1 no valid recipients")],
+        vec![hear("RSET")],
+        commands("c@y.test"),
+        vec![say("250 ok\r\n250 ok\r\n250 ok\r\n354 go"), text(), say("250 ok")],
+    ])])
+    .await;
+    let outcomes = send(&smtp(relay.port), &[to("b@y.test"), to("c@y.test")]).await;
+    let failure = rejected(&outcomes[0]);
+    assert_eq!(failure.reason, "b@y.test: 550 5.1.1 no such user");
+    assert_eq!(status(&failure.detail), 550);
+    assert!(!failure.partly);
+    delivered(&outcomes[1]);
+    relay.finish().await;
+}
+
+#[tokio::test]
+async fn m09_a_lone_dot_ends_a_text_that_nobody_wants() {
+    let relay = Relay::play(vec![script([
+        hello(),
+        commands("b@y.test"),
+        vec![say("250 ok\r\n450 4.2.1 later\r\n354 go anyway"), Act::HearBytes(b".\r\nRSET\r\n".to_vec())],
+        commands("c@y.test"),
+        vec![say("554 5.5.1 no valid recipients\r\n250 ok\r\n250 ok\r\n250 ok\r\n354 go"), text()],
+        commands("d@y.test"),
+        vec![say("250 ok\r\n250 ok\r\n250 ok\r\n354 go"), text(), say("250 ok")],
+    ])])
+    .await;
+    let outcomes = send(&smtp(relay.port), &[to("b@y.test"), to("c@y.test"), to("d@y.test")]).await;
+    retryable(&outcomes[0]);
+    delivered(&outcomes[1]);
+    delivered(&outcomes[2]);
+    relay.finish().await;
+}
+
+#[tokio::test]
+async fn m09_a_refused_text_is_refused_for_all() {
+    let relay = Relay::play(vec![script([
+        hello(),
+        three(),
+        vec![
+            say("250 ok\r\n250 ok\r\n450 4.2.1 later\r\n250 ok\r\n354 go"),
+            text(),
+            say("550 5.6.0 malformed"),
+        ],
+        three(),
+        vec![say("250 ok\r\n250 ok\r\n250 ok\r\n250 ok\r\n354 go"), text(), say("451 4.2.0 try again")],
+    ])])
+    .await;
+    // One at a time: with PIPELINING the second mail's commands would come before the first one's answer.
+    let smtp = smtp(relay.port);
+    let first = send(&smtp, &[envelope(mail(&THREE))]).await;
+    let failure = rejected(&first[0]);
+    assert_eq!(results(&failure.detail), named([Refused, Deferred, Refused]));
+    assert!(!failure.partly);
+    let second = send(&smtp, &[envelope(mail(&THREE))]).await;
+    assert_eq!(results(&retryable(&second[0]).detail), named([Deferred; 3]));
+    relay.finish().await;
+}
