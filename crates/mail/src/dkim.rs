@@ -18,8 +18,6 @@ use crate::address::ascii_domain;
 use crate::quote;
 
 mod canonical;
-#[cfg(test)]
-mod tests;
 
 /// The headers that are signed where the message has them. From is also signed once more than it occurs, so that
 /// nobody can add a second one.

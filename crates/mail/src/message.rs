@@ -13,9 +13,6 @@ use mail_builder::headers::text::Text;
 use crate::header::{Custom, VALUE_LIMIT, can_fold, has_control};
 use crate::{Attachment, Mailbox, mime};
 
-#[cfg(test)]
-mod tests;
-
 /// Why a draft can't be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
