@@ -38,7 +38,7 @@ pub struct Mail {
     pub message_id: String,
     /// Needs SMTPUTF8: an address has a non-ASCII local part.
     pub utf8: bool,
-    /// Recipients that an earlier attempt served: recorded, never sent to again.
+    /// Recipients that an earlier attempt settled, accepted or refused: recorded, not sent to again.
     pub served: Vec<Recipient>,
 }
 

@@ -12,7 +12,7 @@ use super::{Reason, fields};
 pub struct Recipients {
     /// Whom to send to now; never empty.
     pub now: Vec<String>,
-    /// Who accepted it in an earlier attempt.
+    /// Whom an earlier attempt settled, and who is not asked now.
     pub served: Vec<Recipient>,
     /// One of `now` has a local part that is not ASCII.
     pub utf8: bool,
@@ -45,8 +45,13 @@ pub fn choose(lists: [&[Mailbox]; 3], earlier: Vec<Recipient>, limit: usize) -> 
         return Err(Reason::AllServed);
     }
     let utf8 = now.iter().any(|mailbox| mailbox.address.needs_utf8());
-    let now = now.into_iter().map(|mailbox| mailbox.address.as_str().to_owned()).collect();
-    let served = earlier.into_iter().filter(|one| one.result == RecipientResult::Accepted).collect();
+    let now: Vec<String> = now.into_iter().map(|mailbox| mailbox.address.as_str().to_owned()).collect();
+    let served = earlier.into_iter().filter(|one| match one.result {
+        RecipientResult::Accepted => true,
+        RecipientResult::Refused => !now.contains(&one.address),
+        RecipientResult::Deferred => false,
+    });
+    let served = served.collect();
     Ok(Recipients { now, served, utf8 })
 }
 
