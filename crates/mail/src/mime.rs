@@ -109,7 +109,7 @@ fn contents<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a [u8]> {
     bodies.chain(texts.map(|attachment| attachment.content.as_slice()))
 }
 
-/// Does `needle` follow a "=_" in `hay`? Boundaries start with that, and it is rare.
+/// Does `needle` follow an underscore in `hay`, as it does in a boundary?
 fn find(hay: &[u8], needle: &[u8]) -> bool {
     hay.split(|&byte| byte == b'_').skip(1).any(|rest| rest.starts_with(needle))
 }
