@@ -1,18 +1,15 @@
 //! Writes the files: a temporary one, fsync, rename; then the folder itself, once for the batch.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs;
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::{Content, Envelope, Failure, Mail, Outcome, Receipt, Transport, Value, transport};
 use tokio::time::Instant;
 
-use crate::{Config, Error, classify, encode};
+use crate::{Config, Error, classify, encode, folder};
 
 /// Writes mails to one folder.
 #[derive(Debug, Clone)]
@@ -21,9 +18,10 @@ pub struct FileTransport {
 }
 
 impl FileTransport {
-    /// Makes the folder if it is missing.
+    /// Makes the folder if it is missing, and clears away what writers that were killed have left half done.
     pub fn new(config: Config) -> Result<Self, Error> {
-        make_folder(&config.folder)?;
+        folder::make(&config.folder)?;
+        folder::sweep(&config.folder)?;
         Ok(Self { config: Arc::new(config) })
     }
 }
@@ -55,11 +53,8 @@ impl Transport for FileTransport {
     async fn probe(&self) -> Result<(), transport::Error> {
         let config = Arc::clone(&self.config);
         let task = tokio::task::spawn_blocking(move || {
-            make_folder(&config.folder)?;
-            let probe = temporary(&config.folder);
-            let made = create(&probe).map(drop);
-            let removed = fs::remove_file(&probe);
-            made.and(removed).map_err(Error::at(&config.folder))
+            folder::make(&config.folder)?;
+            folder::try_out(&config.folder).map(drop)
         });
         match task.await {
             Ok(result) => result.map_err(Into::into),
@@ -72,12 +67,16 @@ fn write_all(config: &Config, envelopes: &[Envelope], deadline: Instant) -> Vec<
     let mut outcomes: Vec<Outcome> =
         envelopes.iter().map(|envelope| write(config, envelope, deadline)).collect();
     // A rename is only certain once the folder is on the disk.
-    if let Err(error) = sync_folder(config) {
+    if let Err(error) = sync(config) {
         for outcome in outcomes.iter_mut().filter(|outcome| matches!(outcome, Outcome::Delivered(_))) {
             *outcome = classify::outcome(&error);
         }
     }
     outcomes
+}
+
+fn sync(config: &Config) -> Result<(), Error> {
+    if config.sync { folder::sync(&config.folder) } else { Ok(()) }
 }
 
 fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
@@ -95,8 +94,8 @@ fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
 
 fn write_mail(config: &Config, mail: &Mail) -> Result<String, Error> {
     let name = encode::file_name(mail);
-    let temporary = temporary(&config.folder);
-    let written = create(&temporary).and_then(|mut file| {
+    let temporary = folder::temporary(&config.folder);
+    let written = folder::create(&temporary).and_then(|mut file| {
         file.write_all(encode::envelope(mail).as_bytes())?;
         file.write_all(&mail.message)?;
         if config.sync { file.sync_all() } else { Ok(()) }
@@ -120,27 +119,4 @@ fn receipt(mail: &Mail, name: String) -> Receipt {
         mail.served.iter().cloned().chain(mail.to.iter().map(accepted)).collect();
     let json = serde_json::to_string(&recipients).expect("recipients are plain data");
     Receipt { id: Some(name), detail: [("recipients".to_owned(), Value::Text(json))].into() }
-}
-
-/// A name of its own for every write, so that two deliveries never share one. Hidden, so that readers of the folder
-/// that look for `*.eml` never see half a mail.
-fn temporary(folder: &Path) -> std::path::PathBuf {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    folder.join(format!(".{}-{number}.part", std::process::id()))
-}
-
-fn create(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
-}
-
-fn make_folder(folder: &Path) -> Result<(), Error> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::at(folder))
-}
-
-fn sync_folder(config: &Config) -> Result<(), Error> {
-    if !config.sync {
-        return Ok(());
-    }
-    File::open(&config.folder).and_then(|folder| folder.sync_all()).map_err(Error::at(&config.folder))
 }

@@ -1,6 +1,6 @@
 //! The file transport: every mail becomes an .eml file in a folder, whole or not at all.
 //!
-//! Owns: names and contents of the files. Must not: remove any. Invariant: a mail that is delivered again replaces its
+//! Owns: names and contents of the files. Must not: remove a mail. Invariant: a mail that is delivered again replaces its
 //! own file, so the folder never holds it twice.
 
 mod classify;
@@ -8,6 +8,7 @@ mod config;
 mod deliver;
 mod encode;
 mod error;
+mod folder;
 
 pub use config::Config;
 pub use deliver::FileTransport;

@@ -132,6 +132,23 @@ async fn a_failed_write_leaves_no_half_file() {
     assert_eq!(names(folder.path()), ["mails.1@example.org.eml"]);
 }
 
+#[test]
+fn what_a_killed_writer_left_is_swept_at_the_next_start_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let hours_ago = |name: &str, hours: u64| {
+        let file = fs::File::create(folder.path().join(name)).unwrap();
+        let now = file.metadata().unwrap().modified().unwrap();
+        file.set_modified(now - Duration::from_secs(hours * 3600)).unwrap();
+    };
+    hours_ago(".abandoned.part", 2);
+    hours_ago(".busy.part", 0);
+    hours_ago("old.eml", 48);
+    hours_ago("mine.part", 48);
+    hours_ago(".hidden", 48);
+    FileTransport::new(Config::new(folder.path())).unwrap();
+    assert_eq!(names(folder.path()), [".busy.part", ".hidden", "mine.part", "old.eml"]);
+}
+
 #[tokio::test]
 async fn what_is_late_is_not_written() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,0 +1,60 @@
+//! The folder itself: made for its owner only, tried out, synced, and swept of what killed writers left.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::Error;
+
+/// No write takes this long: an older temporary file has lost its writer.
+const ABANDONED: Duration = Duration::from_hours(1);
+
+/// With its parents, where it is missing.
+pub fn make(folder: &Path) -> Result<(), Error> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::at(folder))
+}
+
+/// Makes a file and takes it away again; answers the time by the file system's clock.
+pub fn try_out(folder: &Path) -> Result<SystemTime, Error> {
+    let path = temporary(folder);
+    let made = create(&path).and_then(|file| file.metadata()?.modified());
+    let removed = fs::remove_file(&path);
+    made.and_then(|time| removed.map(|()| time)).map_err(Error::at(folder))
+}
+
+pub fn sync(folder: &Path) -> Result<(), Error> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::at(folder))
+}
+
+/// Removes abandoned temporary files.
+pub fn sweep(folder: &Path) -> Result<(), Error> {
+    let now = try_out(folder)?;
+    let old = |path: &Path| -> io::Result<bool> {
+        Ok(now.duration_since(fs::metadata(path)?.modified()?).is_ok_and(|age| age > ABANDONED))
+    };
+    for entry in fs::read_dir(folder).map_err(Error::at(folder))? {
+        let path = entry.map_err(Error::at(folder))?.path();
+        // Another instance may sweep at the same time: what is gone is no mistake.
+        if is_temporary(&path) && old(&path).unwrap_or(false) {
+            let _ = fs::remove_file(&path);
+        }
+    }
+    Ok(())
+}
+
+/// A name of its own for every write, also among machines that share the folder. Hidden, so that readers of the
+/// folder who look for `*.eml` never see half a mail.
+pub fn temporary(folder: &Path) -> PathBuf {
+    folder.join(format!(".{:016x}.part", rand::random::<u64>()))
+}
+
+fn is_temporary(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+        && path.extension().is_some_and(|extension| extension == "part")
+}
+
+pub fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
