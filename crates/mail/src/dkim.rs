@@ -141,7 +141,7 @@ impl Signer {
     }
 }
 
-/// Puts one DKIM-Signature per signer on top of `message`; `time` (Unix seconds) is theirs.
+/// Puts one DKIM-Signature per signer on top of `message`, which ends in CRLF; `time` (Unix seconds) is theirs.
 pub fn sign<'a>(signers: impl IntoIterator<Item = &'a Signer>, message: &mut Vec<u8>, time: i64) {
     let (head, body) = canonical::split(message);
     let headers = canonical::headers(head);

@@ -312,7 +312,7 @@ async fn template_mistakes_are_told_apart() {
 
 #[tokio::test]
 async fn mails_are_signed_in_order_by_the_keys_of_their_domain() {
-    let key = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF\n-----END PRIVATE KEY-----\n";
+    let key = include_str!("../../../mail/tests/dkim/ed25519.pem");
     let signers = vec![Signer::new("example.org", "s", key).unwrap()];
     let settings = Settings { signers, ..Settings::new("mails") };
     let mut rows: Vec<_> = (0..50).map(|id| row(id, &[])).collect();
