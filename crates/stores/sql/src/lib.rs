@@ -16,6 +16,7 @@ mod inspect;
 mod layout;
 mod moves;
 pub mod own;
+pub mod produce;
 mod program;
 mod render;
 mod settle;

@@ -1,0 +1,168 @@
+//! A fresh row, as a producer writes it: what `send` and the API insert.
+
+use std::collections::BTreeMap;
+
+use postrider_contract::{Condition, Contract, Role, Stage};
+
+use crate::column::{Kind, postgres_type};
+use crate::draft::{Draft, Source};
+use crate::table::Table;
+use crate::time::Shift;
+use crate::{Dialect, Error, Field, Script, Shape, Step, Yields};
+
+/// The member under which the caller gives a key, where the database makes none.
+pub const KEY: &str = "postrider id";
+/// The field that makes a repeated row harmless.
+const DEDUPE: &str = "dedupe";
+
+/// Must the caller make the row's key? Whole numbers and columns with a default come from the database.
+pub fn needs_key(contract: &Contract, shape: &Shape) -> bool {
+    shape
+        .column(&contract.table.id)
+        .is_some_and(|id| Kind::of(&id.sql_type) != Kind::Integer && !id.has_default)
+}
+
+/// Inserts one row, ready for `stage`, with the named message fields bound as `$envelope` values; its last step yields
+/// the key as text.
+pub fn produce(
+    contract: &Contract,
+    stage: &Stage,
+    dialect: Dialect,
+    shape: &Shape,
+    fields: &[&str],
+) -> Result<Script, Error> {
+    let table = Table::new(contract, stage, dialect, shape)?;
+    let known: BTreeMap<String, String> = contract.message_columns().into_iter().collect();
+    let missing: Vec<String> =
+        fields.iter().filter(|field| !known.contains_key(**field)).map(|field| (*field).to_owned()).collect();
+    if !missing.is_empty() {
+        return Err(Error::MissingColumns { table: contract.table.name.clone(), columns: missing });
+    }
+    let fresh = Fresh { table: &table, known: &known };
+    let dedupe = fields.contains(&DEDUPE).then(|| known[DEDUPE].as_str());
+    let mut steps = vec![fresh.insert(fields, dedupe.is_some())];
+    if let Some(column) = dedupe {
+        steps.push(fresh.select_by(DEDUPE, column));
+    } else if dialect == Dialect::Mysql {
+        steps.push(fresh.select_last());
+    }
+    Ok(Script { steps })
+}
+
+struct Fresh<'a> {
+    table: &'a Table<'a>,
+    /// Field → column.
+    known: &'a BTreeMap<String, String>,
+}
+
+impl Fresh<'_> {
+    fn insert(&self, fields: &[&str], repeatable: bool) -> Step {
+        let table = self.table;
+        let draft = Draft::new(table, Source::Uniform);
+        let mut values: BTreeMap<&str, String> = BTreeMap::new();
+        for field in fields {
+            let column = self.known[*field].as_str();
+            values.insert(column, typed(&draft, field, column));
+        }
+        for (column, value) in self.ready() {
+            values.entry(column).or_insert(value);
+        }
+        let id = table.contract.table.id.as_str();
+        if needs_key(table.contract, table.shape) {
+            values.insert(id, typed(&draft, KEY, id));
+        }
+        let names: Vec<String> = values.keys().map(|column| table.quote(column)).collect();
+        let list: Vec<&str> = values.values().map(String::as_str).collect();
+        let id = table.quote(id);
+        let ending = match (table.dialect, repeatable) {
+            (Dialect::Mysql, true) => format!("\nON DUPLICATE KEY UPDATE {id} = {id}"),
+            (Dialect::Mysql, false) => String::new(),
+            (_, true) => "\nON CONFLICT DO NOTHING".to_owned(),
+            (_, false) => format!("\nRETURNING CAST({id} AS text)"),
+        };
+        let text = format!(
+            "INSERT INTO {} ({})\nVALUES ({}){ending}",
+            table.name(),
+            names.join(", "),
+            list.join(", ")
+        );
+        let yields =
+            if repeatable || table.dialect == Dialect::Mysql { Yields::Nothing } else { Yields::Other };
+        draft.finish(&text, yields)
+    }
+
+    /// What makes a row ready: its state, its first due time, its counters.
+    fn ready(&self) -> Vec<(&str, String)> {
+        let table = self.table;
+        let mut values = Vec::new();
+        let state = table.contract.state(table.stage.ready[0]);
+        for (column, condition) in &state.conditions {
+            let value = match condition {
+                Condition::Is(literal) => table.literal(literal),
+                Condition::Null(true) => "NULL".to_owned(),
+                Condition::Never(true) => table.never(column),
+                Condition::Null(false) | Condition::Never(false) => continue,
+            };
+            values.push((column.as_str(), value));
+        }
+        for (column, literal) in &table.contract.claim.filter {
+            values.push((column, table.literal(literal)));
+        }
+        for role in [Role::Due, Role::Created, Role::Updated] {
+            if let Some(column) = table.contract.column(role) {
+                values.push((column, table.moment(column, &Shift::NOW)));
+            }
+        }
+        for role in [Role::Attempts, Role::Version] {
+            if let Some(column) =
+                table.contract.column(role).filter(|column| !table.shape_of(column).has_default)
+            {
+                values.push((column, "0".to_owned()));
+            }
+        }
+        values
+    }
+
+    fn select_by(&self, field: &str, column: &str) -> Step {
+        let draft = Draft::new(self.table, Source::Uniform);
+        let text = format!(
+            "SELECT {} FROM {} AS t WHERE {} = {}",
+            self.key(),
+            self.table.name(),
+            self.table.col(column),
+            typed(&draft, field, column)
+        );
+        draft.finish(&text, Yields::Other)
+    }
+
+    /// MySQL answers no rows from an INSERT.
+    fn select_last(&self) -> Step {
+        let table = self.table;
+        let draft = Draft::new(table, Source::Uniform);
+        let id = table.contract.table.id.as_str();
+        let last = if needs_key(table.contract, table.shape) {
+            typed(&draft, KEY, id)
+        } else {
+            "LAST_INSERT_ID()".to_owned()
+        };
+        let text = format!("SELECT {} FROM {} AS t WHERE {} = {last}", self.key(), table.name(), table.id());
+        draft.finish(&text, Yields::Other)
+    }
+
+    fn key(&self) -> String {
+        let text = if self.table.dialect == Dialect::Mysql { "char" } else { "text" };
+        format!("CAST({} AS {text})", self.table.id())
+    }
+}
+
+/// A bound value in its column's own type.
+fn typed(draft: &Draft<'_>, field: &str, column: &str) -> String {
+    let value = draft.field(Field::Envelope(field.to_owned()));
+    match draft.table.dialect {
+        Dialect::Postgres => format!("({value})::{}", postgres_type(&draft.table.shape_of(column).sql_type)),
+        Dialect::Mysql | Dialect::Sqlite => value,
+    }
+}
+
+#[cfg(test)]
+mod tests;
