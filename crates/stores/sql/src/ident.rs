@@ -29,6 +29,22 @@ pub(crate) fn quote_path(dialect: Dialect, path: &str) -> String {
     path.split('.').map(|part| quote(dialect, part)).collect::<Vec<_>>().join(".")
 }
 
+/// A name of ours, made of others', cut to what every database takes; what was cut off leaves its mark.
+pub(crate) fn bounded(name: &str) -> String {
+    if name.len() <= LONGEST {
+        return name.to_owned();
+    }
+    // FNV-1a: stable over releases, unlike the standard library's hashes.
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let mut end = LONGEST - 9;
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}_{:08x}", &name[..end], hash & 0xffff_ffff)
+}
+
 pub(crate) fn check_text(text: &str) -> Result<(), Error> {
     if text.chars().any(char::is_control) || text.contains("{ids}") || text.contains("{held}") {
         return Err(Error::Literal(text.to_owned()));

@@ -8,6 +8,7 @@ pub mod bind;
 mod claim;
 mod column;
 mod condition;
+pub mod ddl;
 mod draft;
 mod effect;
 mod error;

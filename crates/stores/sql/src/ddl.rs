@@ -1,0 +1,146 @@
+//! DDL: the reference tables of the contracts that we bring, a plain table for any other, and what an existing table
+//! lacks. It only ever adds: nothing here drops, rewrites or narrows.
+
+mod index;
+mod notify;
+mod reference;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use postrider_contract::{Column, Contract, MessageField, Role};
+
+use crate::{Dialect, Error, Shape, ShapeColumn, ident};
+
+pub use index::Index;
+pub use notify::{channel, notify};
+pub use reference::shape as reference_shape;
+
+/// The statements that create the contract's table, what belongs to it, and its indexes.
+pub fn create(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Error> {
+    check_names(contract)?;
+    let shape = match reference::shape(contract, dialect) {
+        Some(shape) if fits(contract, &shape) => shape,
+        _ => return create_plain(contract, dialect),
+    };
+    let mut statements = reference::statements(contract, dialect);
+    statements.extend(index::needed(contract, dialect, &shape)?.into_iter().map(|index| index.create));
+    Ok(statements)
+}
+
+fn create_plain(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Error> {
+    let shape = Shape { columns: types::columns(contract, dialect), ..Shape::default() };
+    let lines: Vec<String> = shape
+        .columns
+        .iter()
+        .map(|column| {
+            let name = ident::quote(dialect, &column.name);
+            format!("    {name} {}", types::definition(contract, dialect, &column.name))
+        })
+        .collect();
+    let create = format!(
+        "CREATE TABLE IF NOT EXISTS {} (\n{}\n){}",
+        table_name(contract, dialect),
+        lines.join(",\n"),
+        types::options(dialect)
+    );
+    let mut statements = vec![create];
+    statements.extend(index::needed(contract, dialect, &shape)?.into_iter().map(|index| index.create));
+    Ok(statements)
+}
+
+/// What an existing table lacks: the columns that are ours to add, tables that effects fill, indexes. `existing` are
+/// the table's indexes; one that starts with the needed columns will do.
+pub fn missing(
+    contract: &Contract,
+    shape: &Shape,
+    existing: &[Index],
+    dialect: Dialect,
+) -> Result<Vec<String>, Error> {
+    check_names(contract)?;
+    let mut full = shape.clone();
+    let mut statements = Vec::new();
+    for name in addable(contract) {
+        if full.column(&name).is_none() {
+            let definition = types::addition(contract, dialect, &name);
+            let (table, column) = (table_name(contract, dialect), ident::quote(dialect, &name));
+            statements.push(format!("ALTER TABLE {table} ADD COLUMN {column} {definition}"));
+            full.columns.push(ShapeColumn::new(name.clone(), types::of(contract, dialect, &name)));
+        }
+    }
+    for effect in &contract.effects {
+        if !shape.related.contains_key(&effect.table) {
+            statements.extend(reference::statements_of(contract, dialect, &effect.table));
+        }
+    }
+    let needed = index::needed(contract, dialect, &full)?.into_iter();
+    let lacking = needed.filter(|needed| !existing.iter().any(|known| known.serves(&needed.index)));
+    statements.extend(lacking.map(|needed| needed.create));
+    statements.dedup();
+    Ok(statements)
+}
+
+/// The table's name, quoted, with its schema.
+pub(crate) fn table_name(contract: &Contract, dialect: Dialect) -> String {
+    let name = ident::quote(dialect, &contract.table.name);
+    match &contract.table.schema {
+        Some(schema) => format!("{}.{name}", ident::quote(dialect, schema)),
+        None => name,
+    }
+}
+
+/// Columns that we may add: those that play a role and those that our moves write. What a composer reads is the
+/// application's own.
+fn addable(contract: &Contract) -> BTreeSet<String> {
+    let roles = contract.columns.0.iter().filter(|(role, _)| **role != Role::Status);
+    let roles = roles.map(|(_, column)| column.name.clone());
+    let written = contract.writes.iter().map(|write| write.column.name.clone());
+    let swept =
+        contract.sweeps.iter().flat_map(|sweep| sweep.writes.iter().map(|(column, _)| column.name.clone()));
+    roles.chain(written).chain(swept).collect()
+}
+
+/// Every column that the contract knows, optional ones too.
+fn known_columns(contract: &Contract) -> Vec<String> {
+    let mut names = vec![contract.table.id.clone()];
+    let mut add = |name: &String| {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    };
+    for role in Role::ALL {
+        if let Some(Column { name, .. }) = contract.columns.0.get(&role) {
+            add(name);
+        }
+    }
+    for state in &contract.states {
+        state.conditions.iter().for_each(|(column, _)| add(column));
+    }
+    contract.claim.filter.iter().for_each(|(column, _)| add(column));
+    for field in contract.message.values() {
+        match field {
+            MessageField::Column(column) => add(&column.name),
+            MessageField::Columns(columns) => columns.values().for_each(|column| add(&column.name)),
+        }
+    }
+    if let Some(group) = &contract.group {
+        add(&group.by);
+        group.sequence.iter().for_each(&mut add);
+    }
+    contract.stages.iter().filter_map(|stage| stage.retry_rule.column.as_ref()).for_each(&mut add);
+    addable(contract).iter().for_each(&mut add);
+    names
+}
+
+fn check_names(contract: &Contract) -> Result<(), Error> {
+    let own = contract.table.schema.iter().chain([&contract.table.name]);
+    own.chain(&known_columns(contract)).try_for_each(|name| ident::check(name))
+}
+
+/// Does the reference table have every column that the contract names? A lane may have renamed some.
+fn fits(contract: &Contract, shape: &Shape) -> bool {
+    known_columns(contract).iter().all(|name| shape.column(name).is_some())
+}

@@ -1,0 +1,183 @@
+//! The indexes that claims, reclaims and purges need: on exactly the expressions and conditions that they use.
+
+use std::collections::BTreeSet;
+
+use postrider_contract::{Claimed, Condition, Contract, StateId};
+
+use super::table_name;
+use crate::claim::returning;
+use crate::condition::Lookup;
+use crate::table::Table;
+use crate::{Dialect, Error, Shape, ident};
+
+/// An index as its database describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Index {
+    pub name: String,
+    /// Leading plain columns; an expression ends the list.
+    pub columns: Vec<String>,
+    /// Does it cover only some rows?
+    pub partial: bool,
+}
+
+impl Index {
+    /// Is this the needed one, or as good?
+    pub(super) fn serves(&self, needed: &Self) -> bool {
+        let same_name = self.name.eq_ignore_ascii_case(&needed.name);
+        let plain = !needed.columns.is_empty() && !needed.partial && !self.partial;
+        same_name || (plain && self.columns.starts_with(&needed.columns))
+    }
+}
+
+/// An index to have, and the statement that makes it.
+pub(super) struct Needed {
+    pub index: Index,
+    pub create: String,
+}
+
+/// Every index that the contract's stages need, each once.
+pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Result<Vec<Needed>, Error> {
+    let present: BTreeSet<String> = shape.columns.iter().map(|column| column.name.clone()).collect();
+    let resolved = contract.resolve(&present).map_err(|missing| Error::MissingColumns {
+        table: contract.table.name.clone(),
+        columns: missing.into_iter().map(|missing| missing.column).collect(),
+    })?;
+    let mut needed: Vec<Needed> = Vec::new();
+    for stage in &resolved.stages {
+        let table = Table::new(&resolved, stage, dialect, shape)?;
+        let mut add = |new: Option<Needed>| {
+            let Some(new) = new else { return };
+            let body = |create: &str| create.split_once(" ON ").map(|(_, body)| body.to_owned());
+            if !needed.iter().any(|known| body(&known.create) == body(&new.create)) {
+                needed.push(new);
+            }
+        };
+        table.claim_indexes().into_iter().for_each(|index| add(Some(index)));
+        add(table.lease_index());
+        table.purge_indexes().into_iter().for_each(|index| add(Some(index)));
+    }
+    Ok(needed)
+}
+
+impl Table<'_> {
+    fn claim_indexes(&self) -> Vec<Needed> {
+        let order = self.claim_order();
+        let name = format!("{}_claim", self.stage.name);
+        if self.dialect == Dialect::Mysql {
+            let columns = self.contract.claim.order.iter();
+            let order: Vec<(String, bool)> = columns
+                .filter_map(|order| {
+                    self.contract.column(order.role).map(|name| (name.to_owned(), order.descending))
+                })
+                .collect();
+            let states = self.stage.ready.iter().enumerate();
+            return states
+                .map(|(index, state)| {
+                    let name = if index == 0 { name.clone() } else { format!("{name}{}", index + 1) };
+                    self.mysql_index(&name, *state, &order)
+                })
+                .collect();
+        }
+        let keys: Vec<String> =
+            order.iter().map(|(key, direction)| format!("{}{direction}", self.index_key(key))).collect();
+        let mut condition = vec![self.in_states(&self.stage.ready, Lookup::Index)];
+        condition.extend(self.filter());
+        vec![self.partial_index(&name, &keys, &condition.join(" AND "))]
+    }
+
+    fn lease_index(&self) -> Option<Needed> {
+        self.is_expired()?;
+        let (Claimed::State(state), Some(horizon)) = (self.stage.claimed, self.horizon()) else {
+            return None;
+        };
+        let name = format!("{}_lease", self.stage.name);
+        Some(self.timed_index(&name, state, horizon))
+    }
+
+    fn purge_indexes(&self) -> Vec<Needed> {
+        let rules = self.contract.retention.iter().filter(|rule| !rule.since.is_empty());
+        let index = |rule: &postrider_contract::Retention| {
+            let name = format!("{}_purge", self.contract.state(rule.state).name.to_lowercase());
+            match self.purge_age(rule) {
+                Some(age) if self.dialect != Dialect::Mysql => {
+                    let condition = self.in_state(rule.state, Lookup::Index);
+                    self.partial_index(&name, &[self.index_key(&age)], &condition)
+                }
+                _ => self.timed_index(&name, rule.state, &rule.since[0]),
+            }
+        };
+        rules.map(index).collect()
+    }
+
+    fn timed_index(&self, name: &str, state: StateId, column: &str) -> Needed {
+        match self.dialect {
+            Dialect::Mysql => self.mysql_index(name, state, &[(column.to_owned(), false)]),
+            Dialect::Postgres | Dialect::Sqlite => {
+                let key = self.index_key(&self.instant(column));
+                self.partial_index(name, &[key], &self.in_state(state, Lookup::Index))
+            }
+        }
+    }
+
+    /// A column as it is; anything else in brackets.
+    fn index_key(&self, expression: &str) -> String {
+        let bare = returning(expression);
+        let is_column = bare.starts_with('"') && bare.matches('"').count() == 2 && bare.ends_with('"');
+        if is_column { bare } else { format!("({bare})") }
+    }
+
+    fn partial_index(&self, name: &str, keys: &[String], condition: &str) -> Needed {
+        let name = index_name(&self.contract.table.name, name);
+        // SQLite keeps an index in its table's schema, named there; PostgreSQL too, but takes no schema for the index.
+        let create = format!(
+            "CREATE INDEX IF NOT EXISTS {} ON {} ({}) WHERE {}",
+            ident::quote(self.dialect, &name),
+            table_name(self.contract, self.dialect),
+            keys.join(", "),
+            returning(condition)
+        );
+        let columns = keys.iter().map_while(|key| plain_column(key)).collect();
+        Needed { index: Index { name, columns, partial: true }, create }
+    }
+
+    /// State columns first, then the order.
+    fn mysql_index(&self, name: &str, state: StateId, order: &[(String, bool)]) -> Needed {
+        let name = index_name(&self.contract.table.name, name);
+        let held = self.contract.state(state).conditions.iter();
+        let mut columns: Vec<(String, bool)> = held
+            .filter(|(_, condition)| matches!(condition, Condition::Is(_)))
+            .map(|(column, _)| (column.clone(), false))
+            .collect();
+        let filter = self.contract.claim.filter.iter().map(|(column, _)| (column.clone(), false));
+        columns.extend(filter);
+        columns.extend(order.iter().cloned());
+        let mut seen = BTreeSet::new();
+        columns.retain(|(column, _)| seen.insert(column.clone()));
+        let keys: Vec<String> = columns
+            .iter()
+            .map(|(column, descending)| {
+                let long = self.shape_of(column).sql_type.to_ascii_lowercase().contains("text");
+                let prefix = if long { "(64)" } else { "" };
+                format!("{}{prefix}{}", self.quote(column), if *descending { " DESC" } else { "" })
+            })
+            .collect();
+        let create = format!(
+            "CREATE INDEX {} ON {} ({})",
+            ident::quote(self.dialect, &name),
+            table_name(self.contract, self.dialect),
+            keys.join(", ")
+        );
+        let columns = columns.into_iter().map(|(column, _)| column).collect();
+        Needed { index: Index { name, columns, partial: false }, create }
+    }
+}
+
+fn plain_column(key: &str) -> Option<String> {
+    key.strip_prefix('"')?.strip_suffix('"').map(str::to_owned)
+}
+
+/// `table_what`, cut to what every database takes, with a mark of what was cut off.
+fn index_name(table: &str, what: &str) -> String {
+    let what: String = what.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    ident::bounded(&format!("{table}_{what}"))
+}

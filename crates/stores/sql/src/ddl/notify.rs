@@ -1,0 +1,38 @@
+//! PostgreSQL's wake-up, opt-in: one notification per statement, whatever the number of rows.
+
+use postrider_contract::Contract;
+
+use super::table_name;
+use crate::{Dialect, ident};
+
+/// The channel that a table's trigger notifies.
+pub fn channel(contract: &Contract) -> String {
+    let table = &contract.table;
+    let path = match &table.schema {
+        Some(schema) => format!("{schema}_{}", table.name),
+        None => table.name.clone(),
+    };
+    let safe: String =
+        path.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    ident::bounded(&format!("postrider_{safe}"))
+}
+
+/// Function and trigger; running them again changes nothing.
+pub fn notify(contract: &Contract) -> Vec<String> {
+    let channel = channel(contract);
+    let name = ident::quote(Dialect::Postgres, &channel);
+    let function = match &contract.table.schema {
+        Some(schema) => format!("{}.{name}", ident::quote(Dialect::Postgres, schema)),
+        None => name.clone(),
+    };
+    let table = table_name(contract, Dialect::Postgres);
+    vec![
+        format!(
+            "CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $postrider$\n\
+             BEGIN\n  PERFORM pg_notify('{channel}', '');\n  RETURN NULL;\nEND\n$postrider$"
+        ),
+        format!(
+            "CREATE OR REPLACE TRIGGER {name} AFTER INSERT ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {function}()"
+        ),
+    ]
+}

@@ -1,0 +1,96 @@
+//! The full tables of the five contracts that we bring, kept as SQL files: `{table}` stands for the contract's own.
+
+use postrider_contract::Contract;
+
+use super::table_name;
+use crate::{Dialect, Shape, ShapeColumn, ident};
+
+macro_rules! files {
+    ($($name:literal),*) => {
+        &[$((
+            $name,
+            [
+                include_str!(concat!("../../ddl/", $name, ".postgres.sql")),
+                include_str!(concat!("../../ddl/", $name, ".mysql.sql")),
+                include_str!(concat!("../../ddl/", $name, ".sqlite.sql")),
+            ],
+        )),*]
+    };
+}
+
+const FILES: &[(&str, [&str; 3])] =
+    files!("mail_outbox", "dispatch_jobs", "open_event_notifications", "emails", "outbox");
+
+fn file(contract: &Contract, dialect: Dialect) -> Option<&'static str> {
+    let (_, texts) = FILES.iter().find(|(name, _)| *name == contract.name)?;
+    Some(match dialect {
+        Dialect::Postgres => texts[0],
+        Dialect::Mysql => texts[1],
+        Dialect::Sqlite => texts[2],
+    })
+}
+
+fn raw_statements(contract: &Contract, dialect: Dialect) -> impl Iterator<Item = &'static str> {
+    let text = file(contract, dialect).unwrap_or_default();
+    text.split(";\n").map(str::trim).filter(|statement| !statement.is_empty())
+}
+
+/// Every statement of the reference file, with the contract's own table name.
+pub(super) fn statements(contract: &Contract, dialect: Dialect) -> Vec<String> {
+    let table = table_name(contract, dialect);
+    raw_statements(contract, dialect).map(|statement| statement.replace("{table}", &table)).collect()
+}
+
+/// Those that create one of the tables beside it, and that table's indexes.
+pub(super) fn statements_of(contract: &Contract, dialect: Dialect, table: &str) -> Vec<String> {
+    let create = format!("CREATE TABLE IF NOT EXISTS {table} (");
+    let index = format!(" ON {table} (");
+    let own = table_name(contract, dialect);
+    raw_statements(contract, dialect)
+        .filter(|statement| {
+            statement.starts_with(&create) || (statement.contains("INDEX ") && statement.contains(&index))
+        })
+        .map(|statement| statement.replace("{table}", &own))
+        .collect()
+}
+
+/// The reference table as a shape; `None` for a contract that is not one of ours.
+pub fn shape(contract: &Contract, dialect: Dialect) -> Option<Shape> {
+    file(contract, dialect)?;
+    let mut shape = Shape::default();
+    for statement in raw_statements(contract, dialect) {
+        let Some(rest) = statement.strip_prefix("CREATE TABLE IF NOT EXISTS ") else { continue };
+        let (name, body) = rest.split_once(" (\n").expect("a reference file opens its tables like this");
+        let columns: Vec<ShapeColumn> = body
+            .lines()
+            .take_while(|line| !line.starts_with(')'))
+            .filter_map(|line| column(dialect, line))
+            .collect();
+        if name == "{table}" {
+            shape.columns = columns;
+        } else {
+            shape.related.insert(name.to_owned(), columns);
+        }
+    }
+    Some(shape)
+}
+
+/// One column a line: name, type, the rest.
+fn column(dialect: Dialect, line: &str) -> Option<ShapeColumn> {
+    let line = line.trim().trim_end_matches(',');
+    let (name, rest) = line.split_once(' ')?;
+    let name = name.trim_matches(['"', '`']);
+    if matches!(name, "UNIQUE" | "FOREIGN" | "CHECK" | "INDEX") || ident::check(name).is_err() {
+        return None;
+    }
+    let sql_type = match rest.split_once(')') {
+        Some((opened, _)) if opened.contains('(') && !opened.split('(').next()?.contains(' ') => {
+            format!("{opened})")
+        }
+        _ => rest.split(' ').next()?.to_owned(),
+    };
+    let sql_type =
+        if dialect == Dialect::Mysql && sql_type == "BOOLEAN" { "tinyint(1)".to_owned() } else { sql_type };
+    let nullable = !rest.contains("NOT NULL") && !rest.contains("PRIMARY KEY");
+    Some(ShapeColumn { nullable, has_default: rest.contains("DEFAULT"), ..ShapeColumn::new(name, sql_type) })
+}

@@ -1,0 +1,96 @@
+//! What `create` and `missing` say, without a database.
+
+use postrider_contract::Contract;
+
+use super::*;
+
+const DIALECTS: [Dialect; 3] = [Dialect::Postgres, Dialect::Mysql, Dialect::Sqlite];
+
+fn builtin(name: &str) -> Contract {
+    let text = Contract::builtin(name).expect("one of ours");
+    Contract::parse(name, text).expect("our own contracts parse")
+}
+
+#[test]
+fn a_reference_table_lacks_nothing() {
+    for name in Contract::builtin_names() {
+        for dialect in DIALECTS {
+            let contract = builtin(name);
+            let shape = reference_shape(&contract, dialect).expect("one of ours");
+            assert!(fits(&contract, &shape), "{name} {dialect:?}");
+            let indexes: Vec<Index> = index::needed(&contract, dialect, &shape)
+                .expect("it renders")
+                .into_iter()
+                .map(|one| one.index)
+                .collect();
+            assert_eq!(missing(&contract, &shape, &indexes, dialect), Ok(Vec::new()), "{name} {dialect:?}");
+        }
+    }
+}
+
+#[test]
+fn g4_an_old_table_gets_columns_and_indexes_and_loses_nothing() {
+    let contract = builtin("mail_outbox");
+    let mut shape = reference_shape(&contract, Dialect::Postgres).expect("one of ours");
+    shape.columns.retain(|column| !["claimed_by", "lease_until"].contains(&column.name.as_str()));
+    let added = missing(&contract, &shape, &[], Dialect::Postgres).expect("it renders");
+    assert_eq!(
+        added,
+        [
+            "ALTER TABLE \"mail_outbox\" ADD COLUMN \"claimed_by\" text",
+            "ALTER TABLE \"mail_outbox\" ADD COLUMN \"lease_until\" timestamptz",
+            "CREATE INDEX IF NOT EXISTS \"mail_outbox_dispatch_claim\" ON \"mail_outbox\" \
+             (\"next_attempt_at\", \"id\") WHERE \"status\" = 'queued'",
+            "CREATE INDEX IF NOT EXISTS \"mail_outbox_dispatch_lease\" ON \"mail_outbox\" \
+             (\"lease_until\") WHERE \"status\" = 'dispatching'",
+        ]
+    );
+}
+
+#[test]
+fn an_index_of_the_application_that_serves_is_not_made_again() {
+    let contract = builtin("mail_outbox");
+    let shape = reference_shape(&contract, Dialect::Mysql).expect("one of ours");
+    let theirs = Index {
+        name: "their_own".to_owned(),
+        columns: ["status", "next_attempt_at", "id"].map(str::to_owned).to_vec(),
+        partial: false,
+    };
+    let added = missing(&contract, &shape, &[theirs], Dialect::Mysql).expect("it renders");
+    assert_eq!(
+        added,
+        ["CREATE INDEX `mail_outbox_dispatch_lease` ON `mail_outbox` (`status`, `lease_until`)"]
+    );
+}
+
+#[test]
+fn a_missing_table_of_an_effect_is_created() {
+    let contract = builtin("emails");
+    let mut shape = reference_shape(&contract, Dialect::Mysql).expect("one of ours");
+    shape.related.clear();
+    let added = missing(&contract, &shape, &[], Dialect::Mysql).expect("it renders");
+    assert!(added[0].starts_with("CREATE TABLE IF NOT EXISTS email_statuses ("), "{added:?}");
+    assert!(added[0].contains("REFERENCES `emails` (id)"), "{added:?}");
+}
+
+#[test]
+fn channels_and_index_names_stay_within_what_databases_take() {
+    let mut contract = builtin("mail_outbox");
+    contract.table.name = format!("Mail {}", "x".repeat(58));
+    let channel = channel(&contract);
+    assert!(channel.len() <= 63 && channel.starts_with("postrider_mail_xxx"), "{channel}");
+    let other = {
+        contract.table.name.push('y');
+        super::channel(&contract)
+    };
+    assert_ne!(channel, other, "a long name is cut, but keeps a mark of its own");
+    assert!(notify(&contract)[1].contains("FOR EACH STATEMENT"));
+}
+
+#[test]
+fn a_renamed_column_makes_a_plain_table() {
+    let text = Contract::builtin("mail_outbox").expect("one of ours").replace("\"retry_count\"", "\"tries\"");
+    let contract = Contract::parse("mine", &text).expect("it parses");
+    let statements = create(&contract, Dialect::Sqlite).expect("it renders");
+    assert!(statements[0].contains("\"tries\" INTEGER NOT NULL DEFAULT 0"), "{}", statements[0]);
+}
