@@ -149,7 +149,12 @@ impl Contract {
     /// Does the stage lead into another one by this move? Its counters start afresh there.
     pub fn enters_another_stage(&self, step: &Move<'_>) -> bool {
         let Some(to) = step.to else { return false };
-        let ends = step.transition == Transition::Delivered || step.transition.is_failure();
+        // A worker that is gone, or a row with no attempt left, ends a stage as well as a settle does.
+        let ends = match step.transition {
+            Transition::Reclaimed => true,
+            Transition::Swept => step.sweep.is_none(),
+            other => other == Transition::Delivered || other.is_failure(),
+        };
         let own = step.stage.ready.contains(&to) || step.stage.retry == to;
         ends && !own && self.stages.iter().any(|stage| stage.ready.contains(&to))
     }
@@ -227,7 +232,7 @@ impl Contract {
 
     /// Is this state where another stage's failures end? Then the row's error tells why, and a stage that goes on
     /// from there (a callback) leaves it alone.
-    fn tells_of_failure(&self, state: StateId) -> bool {
+    pub(crate) fn tells_of_failure(&self, state: StateId) -> bool {
         let taken_up = self.stages.iter().any(|stage| stage.ready.contains(&state));
         let failed = |stage: &Stage| [stage.dead, stage.rejected, stage.skipped].contains(&state);
         taken_up && self.stages.iter().any(failed)
@@ -341,10 +346,6 @@ impl Contract {
         } else {
             list.put(updated, Set::Now);
         }
-    }
-
-    fn is_claimed(&self, state: StateId) -> bool {
-        self.stages.iter().any(|stage| stage.claimed == Claimed::State(state))
     }
 
     fn put_role(&self, role: Role, set: Set, list: &mut List) {

@@ -5,6 +5,12 @@ use std::time::Duration;
 
 use crate::{Power, Schedule, Stage, Transition, Uncertain};
 
+/// The longest wait after a failure that a target can ask for.
+pub const LONGEST_WISH: Duration = Duration::from_hours(24);
+
+/// Added to any clock of today, this is still a time that every database can hold.
+const LONGEST_DELAY: Duration = Duration::from_hours(3_650 * 24);
+
 /// What the decision needs to know of a row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counters {
@@ -62,18 +68,24 @@ impl Stage {
             Got::Delivered => Decision::now(Transition::Delivered),
             Got::Retryable => self.retry_or_end(row, verdict, chance),
             Got::Rejected if verdict.partly => Decision::now(Transition::Delivered),
-            Got::Rejected => Decision::now(Transition::Rejected),
-            Got::Skipped => Decision::now(Transition::Skipped),
+            Got::Rejected => Decision::now(self.unless_strict(row, Transition::Rejected)),
+            Got::Skipped => Decision::now(self.unless_strict(row, Transition::Skipped)),
             Got::Deferred => {
-                Decision { transition: Transition::Deferred, delay: verdict.after.unwrap_or(Duration::ZERO) }
+                let delay = verdict.after.unwrap_or(Duration::ZERO).min(LONGEST_DELAY);
+                Decision { transition: Transition::Deferred, delay }
             }
             Got::Refused => Decision::now(Transition::Released),
             Got::Uncertain => match self.uncertain {
                 Uncertain::Retry => self.retry_or_end(row, verdict, chance),
-                Uncertain::Dead => Decision::now(Transition::Dead),
-                Uncertain::Delivered => Decision::now(Transition::Delivered),
+                Uncertain::Dead if !verdict.partly => Decision::now(Transition::Dead),
+                Uncertain::Dead | Uncertain::Delivered => Decision::now(Transition::Delivered),
             },
         }
+    }
+
+    /// At the limit a strict contract knows only success and `dead`.
+    fn unless_strict(&self, row: &Counters, end: Transition) -> Transition {
+        if self.attempts.strict && self.is_last(row) { Transition::Dead } else { end }
     }
 
     fn retry_or_end(&self, row: &Counters, verdict: Verdict, chance: f64) -> Decision {
@@ -84,7 +96,7 @@ impl Stage {
         let planned = self.delay(row, chance);
         Decision {
             transition: Transition::Retry,
-            delay: verdict.after.map_or(planned, |after| planned.max(after)),
+            delay: verdict.after.map_or(planned, |after| planned.max(after.min(LONGEST_WISH))),
         }
     }
 
@@ -144,6 +156,6 @@ impl Schedule {
         };
         // The cap comes before the jitter: the specification's formula, so a delay may exceed the cap by the jitter.
         let jittered = planned * (1.0 + jitter * chance.clamp(-1.0, 1.0));
-        Duration::try_from_secs_f64(jittered.max(0.0)).unwrap_or(Duration::MAX)
+        Duration::try_from_secs_f64(jittered.max(0.0)).unwrap_or(LONGEST_DELAY).min(LONGEST_DELAY)
     }
 }

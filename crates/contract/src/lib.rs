@@ -7,6 +7,7 @@
 mod assign;
 mod builtin;
 mod decide;
+mod graph;
 mod layer;
 mod message;
 mod model;
@@ -21,7 +22,8 @@ mod verify;
 mod words;
 
 pub use assign::{ATTEMPTS_SPENT, Assignment, DEFERRED_OWNER, LEASE_EXPIRED, Move, Set};
-pub use decide::{Counters, Decision, Got, Verdict};
+pub use decide::{Counters, Decision, Got, LONGEST_WISH, Verdict};
+pub use graph::Edge;
 pub use layer::Layer;
 pub use model::*;
 pub use problem::{Problem, Problems};

@@ -106,7 +106,10 @@ fn merge_table(base: &mut Node, over: &toml::Table, place: Place) {
         Raw::Table(entries) => {
             for (key, value) in over {
                 match entries.iter_mut().find(|entry| entry.key == *key) {
-                    Some(entry) => merge_value(&mut entry.node, value, place),
+                    Some(entry) => {
+                        merge_value(&mut entry.node, value, place);
+                        entry.place = entry.node.place;
+                    }
                     None => entries.push(Entry { key: key.clone(), place, node: from_value(value, place) }),
                 }
             }

@@ -57,6 +57,17 @@ impl<'a> Log<'a> {
         self.at(place, key, what, remedy);
     }
 
+    /// Is the key given anywhere?
+    pub fn knows(&self, key: &str) -> bool {
+        self.places.contains_key(key)
+    }
+
+    /// Of keys that are wrong together, the one that was set from outside the file; else the first.
+    pub fn outermost(&self, keys: &[String]) -> String {
+        let outside = keys.iter().find(|key| matches!(self.places.get(*key), Some(Place::Layer(_))));
+        outside.or(keys.first()).cloned().unwrap_or_default()
+    }
+
     pub fn into_problems(self) -> Vec<Problem> {
         self.problems.into_inner()
     }

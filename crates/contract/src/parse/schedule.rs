@@ -119,6 +119,8 @@ struct RawSchedule {
     cap: Option<Duration>,
     jitter: Option<f64>,
     delays: Option<Vec<Duration>>,
+    /// `base` or `delays` stands there, be it wrong: then that has been told already.
+    given: bool,
 }
 
 impl RawSchedule {
@@ -129,6 +131,7 @@ impl RawSchedule {
             delays.wrong("stands beside `base`", "keep one of the two");
         }
         Self {
+            given: base.is_some() || delays.is_some(),
             base: base.and_then(|item| item.positive()),
             factor: scope.get("factor").and_then(|item| item.fraction(1.0..=100.0)),
             power: scope
@@ -142,10 +145,11 @@ impl RawSchedule {
 
     fn or(self, top: &Self) -> Self {
         // A stage that picks the other kind of schedule has no use for the first kind's numbers.
-        let own_kind = self.base.is_some() || self.delays.is_some();
+        let own_kind = self.given;
         let base = if own_kind { self.base } else { top.base };
         let delays = if own_kind { self.delays } else { top.delays.clone() };
         Self {
+            given: self.given || top.given,
             base,
             delays,
             factor: self.factor.or(top.factor),
@@ -213,8 +217,10 @@ impl RawRetry {
         let named = self.named.or_else(|| top.named.clone()).unwrap_or_default();
         let default = self.default.or_else(|| top.default.clone());
         let by_name = default.as_ref().and_then(|name| named.get(name)).cloned();
-        let schedule = by_name.or_else(|| self.schedule.or(&top.schedule).finished()).unwrap_or_else(|| {
-            if default.is_none() {
+        let merged = self.schedule.or(&top.schedule);
+        let told = merged.given || default.is_some();
+        let schedule = by_name.or_else(|| merged.finished()).unwrap_or_else(|| {
+            if !told {
                 let path = self.path.or_else(|| top.path.clone()).unwrap_or_else(|| "retry".to_owned());
                 scope.log.key(
                     &path,
@@ -230,9 +236,11 @@ impl RawRetry {
 
 fn read_named((name, item): (&str, Item<'_>)) -> Option<(String, Schedule)> {
     let scope = item.scope()?;
-    let schedule = RawSchedule::read(&scope).finished();
+    let raw = RawSchedule::read(&scope);
+    let told = raw.given;
+    let schedule = raw.finished();
     scope.finish();
-    if schedule.is_none() {
+    if schedule.is_none() && !told {
         item.wrong("has no schedule", "give `base` or `delays`");
     }
     Some((name.to_owned(), schedule?))

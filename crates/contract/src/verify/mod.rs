@@ -1,6 +1,68 @@
 //! The proof that a contract is sound. Pure: it looks at the model alone, and names keys; the log knows their lines.
+//!
+//! `states`: no row is in two states. `moves`: what each move writes makes the state it leads to. `machine`: every
+//! state can be reached, none holds a row for ever, final ones are left by an operator alone. `roles`: each feature has
+//! the columns it needs, and each fence changes with every claim.
 
-use crate::Contract;
+mod machine;
+mod moves;
+mod roles;
+mod states;
+
 use crate::reader::Log;
+use crate::{Contract, Stage, StateId};
 
-pub(crate) fn verify(_contract: &Contract, _log: &Log<'_>) {}
+/// The contract under proof.
+struct Proof<'a> {
+    contract: &'a Contract,
+    log: &'a Log<'a>,
+}
+
+pub(crate) fn verify(contract: &Contract, log: &Log<'_>) {
+    let proof = Proof { contract, log };
+    proof.roles();
+    proof.states();
+    proof.moves();
+    proof.machine();
+}
+
+impl Proof<'_> {
+    fn name(&self, state: StateId) -> &str {
+        &self.contract.state(state).name
+    }
+
+    /// The key under which a person finds the state: its description, or its first use.
+    fn key_of(&self, state: StateId) -> String {
+        let name = self.name(state);
+        let described = format!("states.{name}");
+        let uses = self.contract.stages.iter().flat_map(|stage| {
+            let path = format!("stage.{}", stage.name);
+            let mut uses: Vec<(String, Vec<StateId>)> = vec![(format!("{path}.ready"), stage.ready.clone())];
+            if let crate::Claimed::State(claimed) = stage.claimed {
+                uses.push((format!("{path}.claimed"), vec![claimed]));
+            }
+            for (key, state) in [
+                ("delivered", stage.delivered),
+                ("retry", stage.retry),
+                ("dead", stage.dead),
+                ("rejected", stage.rejected),
+                ("skipped", stage.skipped),
+            ] {
+                uses.push((format!("{path}.{key}"), vec![state]));
+            }
+            uses
+        });
+        let sweeps = self.contract.sweeps.iter().enumerate().flat_map(|(index, sweep)| {
+            let path = format!("sweep.{}", index + 1);
+            [(format!("{path}.from"), sweep.from.clone()), (format!("{path}.to"), vec![sweep.to])]
+        });
+        let mut candidates = [(described, vec![state])].into_iter().chain(uses).chain(sweeps);
+        candidates
+            .find(|(key, states)| states.contains(&state) && self.log.knows(key))
+            .map_or_else(|| format!("states.{name}"), |(key, _)| key)
+    }
+}
+
+fn key(stage: &Stage, key: &str) -> String {
+    format!("stage.{}.{key}", stage.name)
+}

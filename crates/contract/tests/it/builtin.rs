@@ -1,15 +1,92 @@
 //! The five contracts parse, verify, and mean what their specifications say.
 
-use postrider_contract::Contract;
+use std::time::Duration;
 
-pub fn builtin(name: &str) -> Contract {
-    let text = Contract::builtin(name).expect("a built-in");
-    Contract::parse(&format!("{name}.toml"), text).unwrap_or_else(|problems| panic!("{problems}"))
-}
+use postrider_contract::{Contract, Count, Defer, DueNull, Hold, LeaseBy, OnError, Role, When};
+
+use crate::builtin;
 
 #[test]
 fn all_five_parse_and_verify() {
-    for name in Contract::builtin_names() {
+    let names: Vec<&str> = Contract::builtin_names().collect();
+    assert_eq!(names.len(), 5);
+    for name in names {
         assert_eq!(builtin(name).name, name);
     }
+    assert_eq!(Contract::builtin("nothing"), None);
+}
+
+#[test]
+fn g2_the_lease_is_a_minute_and_five_without_lease_until() {
+    for name in ["mail_outbox", "dispatch_jobs"] {
+        let lease = &builtin(name).stages[0].lease;
+        assert_eq!(
+            (lease.duration, lease.without),
+            (Duration::from_mins(1), Duration::from_mins(5)),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn m05_defaults_of_the_seed() {
+    let stage = &builtin("mail_outbox").stages[0];
+    assert_eq!((stage.attempts.max, stage.attempts.count), (5, Count::Failures));
+}
+
+#[test]
+fn j08_the_row_says_what_a_failure_does_to_its_group() {
+    let group = builtin("dispatch_jobs").group.expect("a group");
+    let OnError::ByColumn { column, values } = group.on_error else { panic!("by column") };
+    assert_eq!(column, "mode");
+    assert_eq!(values["BLOCK_ON_ERROR"], Hold::Block);
+    assert_eq!(group.sequence, ["sequence", "created_at"]);
+}
+
+#[test]
+fn j03_the_sweeps_of_the_queue() {
+    let contract = builtin("dispatch_jobs");
+    let stale = &contract.sweeps[0];
+    assert!(stale.only_queued && !stale.publish);
+    assert_eq!(stale.when, When::OlderThan { age: Duration::from_mins(15), since: "queued_at".into() });
+    let publish = &contract.sweeps[1];
+    assert!(publish.publish && publish.every == Duration::from_secs(5));
+    assert_eq!(publish.writes[0].0.name, "queued_at", "else it would be stale again at once");
+}
+
+#[test]
+fn n01_n04_the_lock_and_the_computed_due_time() {
+    let contract = builtin("open_event_notifications");
+    let stage = &contract.stages[0];
+    assert_eq!(stage.lease.by, LeaseBy::Time);
+    assert_eq!(stage.lease.duration, Duration::from_mins(2));
+    assert_eq!(stage.lease.fence, [Role::Owner, Role::ClaimedAt]);
+    assert!(!stage.lease.spend);
+    assert_eq!((contract.due.after, contract.due.defer), (Some(Role::Attempted), Defer::Lease));
+}
+
+#[test]
+fn e01_the_four_stages_and_their_states() {
+    let contract = builtin("emails");
+    let names: Vec<&str> = contract.stages.iter().map(|stage| stage.name.as_str()).collect();
+    assert_eq!(names, ["intake", "send", "sent_callback", "failed_callback"]);
+    let literals: std::collections::BTreeSet<String> =
+        contract.states.iter().map(|state| format!("{:?}", state.conditions[0].1)).collect();
+    assert_eq!(literals.len(), 11, "the seed's eleven states");
+    let requeue = contract.requeue.as_ref().expect("a requeue");
+    let pairs: Vec<(&str, &str)> = requeue
+        .moves
+        .iter()
+        .map(|(from, to)| (contract.state(*from).name.as_str(), contract.state(*to).name.as_str()))
+        .collect();
+    assert_eq!(pairs, [("INVALID", "ACCEPTED"), ("SENT_SILENT", "SENT"), ("FAILED_SILENT", "FAILED")]);
+}
+
+#[test]
+fn o01_o05_claim_age_and_retention() {
+    let contract = builtin("outbox");
+    assert_eq!((contract.claim.min_age, contract.claim.batch), (Duration::from_secs(1), 50));
+    assert_eq!(contract.due.null, DueNull::Now);
+    assert_eq!(contract.retention[0].after, Duration::from_hours(7 * 24));
+    assert_eq!(contract.retention[0].since, ["processed_at", "created_at"]);
 }

@@ -1,3 +1,37 @@
 //! One binary for the crate's tests.
 
+mod assign;
 mod builtin;
+mod decide;
+mod fuzz;
+mod graph;
+mod layers;
+mod mistakes;
+mod own_tables;
+mod resolve;
+mod settings;
+mod soundness;
+
+use postrider_contract::{Contract, Problem};
+
+/// A built-in contract, which parses and verifies.
+fn builtin(name: &str) -> Contract {
+    let text = Contract::builtin(name).expect("a built-in");
+    Contract::parse(&format!("{name}.toml"), text).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// The mistakes of a built-in in which `from` was replaced by `to`.
+fn broken(name: &str, from: &str, to: &str) -> Vec<Problem> {
+    let text = Contract::builtin(name).expect("a built-in");
+    assert!(text.contains(from), "{name} has no {from:?}");
+    let text = text.replacen(from, to, 1);
+    Contract::parse("c.toml", &text).err().map(postrider_contract::Problems::into_vec).unwrap_or_default()
+}
+
+/// The line, from 1, on which `part` of the replacement stands.
+fn line_of(name: &str, from: &str, to: &str, part: &str) -> usize {
+    let text = Contract::builtin(name).expect("a built-in");
+    let start = text.find(from).expect("what is replaced is there");
+    let inside = to.find(part).expect("the part is in the replacement");
+    text[..start].matches('\n').count() + to[..inside].matches('\n').count() + 1
+}

@@ -1,0 +1,121 @@
+//! The state machine of a contract as a graph: for the proof, for the console, for `contract show`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use crate::{Claimed, Contract, Defer, Stage, StateId, Transition};
+
+/// From, by, to.
+pub type Edge = (StateId, Transition, StateId);
+
+impl Transition {
+    /// Only a person makes it.
+    pub fn is_by_hand(self) -> bool {
+        matches!(self, Self::Requeued | Self::Cancelled | Self::Completed)
+    }
+}
+
+impl Contract {
+    /// Every move that a row can make between two states, each once, in the order of the states.
+    pub fn edges(&self) -> Vec<Edge> {
+        let mut edges: BTreeSet<Edge> = BTreeSet::new();
+        for stage in &self.stages {
+            self.stage_edges(stage, &mut edges);
+        }
+        for sweep in &self.sweeps {
+            edges.extend(sweep.from.iter().map(|from| (*from, Transition::Swept, sweep.to)));
+        }
+        for (by_hand, transition) in [
+            (&self.requeue, Transition::Requeued),
+            (&self.cancel, Transition::Cancelled),
+            (&self.complete, Transition::Completed),
+        ] {
+            let moves = by_hand.iter().flat_map(|by_hand| &by_hand.moves);
+            edges.extend(moves.map(|(from, to)| (*from, transition, *to)));
+        }
+        edges.into_iter().collect()
+    }
+
+    fn stage_edges(&self, stage: &Stage, edges: &mut BTreeSet<Edge>) {
+        let held: &[StateId] = match &stage.claimed {
+            Claimed::State(claimed) => {
+                edges.extend(stage.ready.iter().map(|ready| (*ready, Transition::Claimed, *claimed)));
+                std::slice::from_ref(claimed)
+            }
+            Claimed::Same => &stage.ready,
+        };
+        for from in held {
+            for transition in Transition::SETTLES {
+                let locks = transition == Transition::Deferred && self.due.defer == Defer::Lease;
+                if let (Some(to), false) = (stage.target(transition), locks) {
+                    edges.insert((*from, transition, to));
+                }
+            }
+            edges.insert((*from, Transition::Reclaimed, stage.retry));
+            if stage.lease.spend {
+                edges.insert((*from, Transition::Reclaimed, stage.dead));
+            }
+        }
+        edges.extend(stage.ready.iter().map(|ready| (*ready, Transition::Swept, stage.dead)));
+    }
+
+    /// Does a lane take rows from this state?
+    pub fn is_ready(&self, state: StateId) -> bool {
+        self.stages.iter().any(|stage| stage.ready.contains(&state))
+    }
+
+    /// Does a worker hold the rows in this state?
+    pub fn is_claimed(&self, state: StateId) -> bool {
+        self.stages.iter().any(|stage| stage.claimed == Claimed::State(state))
+    }
+
+    /// Nothing but an operator moves a row from here. The ready state of an optional stage is final where that stage
+    /// does not run, but not here.
+    pub fn is_final(&self, state: StateId) -> bool {
+        !self.edges().iter().any(|(from, transition, _)| *from == state && !transition.is_by_hand())
+    }
+
+    /// The state machine as a Mermaid diagram. Dotted labels in brackets are an operator's.
+    pub fn mermaid(&self) -> String {
+        let mut text = String::from("stateDiagram-v2\n");
+        for (index, state) in self.states.iter().enumerate() {
+            let name = state.name.replace('"', "'");
+            let _ = writeln!(text, "    s{index} : {name}");
+        }
+        for (index, _) in self.states.iter().enumerate().filter(|(index, _)| self.is_entry(StateId(*index))) {
+            let _ = writeln!(text, "    [*] --> s{index}");
+        }
+        for ((from, to), labels) in self.labelled() {
+            let _ = writeln!(text, "    s{} --> s{} : {labels}", from.0, to.0);
+        }
+        for (index, _) in self.states.iter().enumerate().filter(|(index, _)| self.is_final(StateId(*index))) {
+            let _ = writeln!(text, "    s{index} --> [*]");
+        }
+        text
+    }
+
+    /// Where producers put rows.
+    fn is_entry(&self, state: StateId) -> bool {
+        let reached = self
+            .edges()
+            .iter()
+            .any(|(_, transition, to)| *to == state && *transition == Transition::Delivered);
+        self.producer.contains(&state) || (self.is_ready(state) && !reached && !self.tells_of_failure(state))
+    }
+
+    fn labelled(&self) -> Vec<((StateId, StateId), String)> {
+        let mut found: Vec<((StateId, StateId), Vec<String>)> = Vec::new();
+        for (from, transition, to) in self.edges() {
+            let label = if transition.is_by_hand() {
+                format!("[{transition}]")
+            } else {
+                transition.name().to_owned()
+            };
+            match found.iter_mut().find(|(pair, _)| *pair == (from, to)) {
+                Some((_, labels)) => labels.push(label),
+                None => found.push(((from, to), vec![label])),
+            }
+        }
+        found.into_iter().map(|(pair, labels)| (pair, labels.join(", "))).collect()
+    }
+}

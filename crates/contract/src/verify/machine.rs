@@ -1,0 +1,226 @@
+//! Every state can be reached, none holds a row for ever, and final ones are left by an operator alone.
+
+use std::collections::BTreeSet;
+
+use crate::graph::Edge;
+use crate::{Claimed, Stage, StateId};
+
+use super::{Proof, key};
+
+impl Proof<'_> {
+    pub(super) fn machine(&self) {
+        let edges = self.contract.edges();
+        let sound = self.contract.stages.iter().filter(|stage| self.stage(stage, &edges)).count();
+        self.shared();
+        self.sweeps();
+        self.by_hand(&edges);
+        self.retention();
+        // A stage that is wrong in itself would only echo below.
+        if sound == self.contract.stages.len() {
+            self.rounds(&edges);
+            self.reached(&edges);
+            self.stuck(&edges);
+        }
+    }
+
+    /// A stage's own states: is it sound in itself?
+    fn stage(&self, stage: &Stage, edges: &[Edge]) -> bool {
+        let mut sound = true;
+        let mut wrong = |at: &str, what: String, remedy: &str| {
+            sound = false;
+            self.log.key(&key(stage, at), what, remedy);
+        };
+        if stage.ready.is_empty() {
+            wrong("ready", "names no state".to_owned(), "name the state that a claim takes");
+        }
+        // What is left out is `dead`, and blamed there.
+        for (at, end) in ends(stage).into_iter().filter(|(at, _)| self.log.knows(&key(stage, at))) {
+            if stage.ready.contains(&end) {
+                let what =
+                    format!("`{}` is ready too: rows that end there would be claimed again", self.name(end));
+                wrong(at, what, "end in a state of its own");
+            }
+            if stage.claimed == Claimed::State(end) {
+                let what = format!(
+                    "`{}` is the claimed state: rows that end there would be taken back",
+                    self.name(end)
+                );
+                wrong(at, what, "end in a state of its own");
+            }
+        }
+        if let Claimed::State(claimed) = stage.claimed
+            && (stage.ready.contains(&claimed) || stage.retry == claimed)
+        {
+            let what =
+                format!("`{}` is also where rows wait: nobody could tell who holds them", self.name(claimed));
+            wrong(
+                "claimed",
+                what,
+                "claim into a state of its own, or write \"same\" with lease.by = \"due\"",
+            );
+        }
+        let waits = reach([stage.retry], edges.iter().filter(|(_, by, _)| *by == crate::Transition::Swept));
+        let ends_only = !stage.ready.contains(&stage.retry)
+            && !waits.iter().any(|state| *state != stage.dead && stage.ready.contains(state));
+        if ends_only {
+            let what =
+                format!("no claim takes rows from `{}`: a retry would never come", self.name(stage.retry));
+            let near = crate::words::nearest(
+                self.name(stage.retry),
+                stage.ready.iter().map(|state| self.name(*state)),
+            );
+            let remedy =
+                near.map_or("add it to `ready`".to_owned(), |near| format!("did you mean `{near}`?"));
+            wrong("retry", what, &remedy);
+        }
+        sound
+    }
+
+    /// Two stages can't take, or hold, rows in the same state.
+    fn shared(&self) {
+        for (index, stage) in self.contract.stages.iter().enumerate() {
+            for other in &self.contract.stages[..index] {
+                if let Some(state) = stage.ready.iter().find(|state| other.ready.contains(state)) {
+                    let what = format!("stage `{}` takes rows from `{}` too", other.name, self.name(*state));
+                    self.log.key(&key(stage, "ready"), what, "one state is ready for one stage");
+                }
+                if let (Claimed::State(a), Claimed::State(b)) = (stage.claimed, other.claimed)
+                    && a == b
+                {
+                    let what = format!("stage `{}` holds its rows in `{}` too", other.name, self.name(a));
+                    self.log.key(&key(stage, "claimed"), what, "give each stage a claimed state of its own");
+                }
+            }
+        }
+    }
+
+    fn sweeps(&self) {
+        for (index, sweep) in self.contract.sweeps.iter().enumerate() {
+            let at = |key: &str| format!("sweep.{}.{key}", index + 1);
+            for from in &sweep.from {
+                let name = self.name(*from);
+                if self.contract.is_claimed(*from) {
+                    let what = format!("a worker holds the rows in `{name}`");
+                    self.log.key(&at("from"), what, "leases that run out are taken back without a sweep");
+                } else if *from == sweep.to && !sweep.publish {
+                    self.log.key(
+                        &at("to"),
+                        format!("leads from `{name}` to itself"),
+                        "lead elsewhere, or publish = true",
+                    );
+                } else if self.is_end(*from) && !self.contract.is_ready(*from) {
+                    let what = format!("`{name}` is final: only an operator moves rows from there");
+                    self.log.key(&at("from"), what, "keep them, or let [retention] delete them");
+                }
+            }
+            if self.contract.is_claimed(sweep.to) {
+                self.log.key(&at("to"), "a sweep can't claim", "lead to a state that nobody holds");
+            }
+        }
+    }
+
+    fn by_hand(&self, edges: &[Edge]) {
+        let live = |state: StateId| self.contract.is_ready(state) || self.contract.is_claimed(state);
+        for (moves, at) in [(&self.contract.cancel, "cancel.to"), (&self.contract.complete, "complete.to")] {
+            let wrong = moves.iter().flat_map(|moves| &moves.moves).find(|(_, to)| live(*to));
+            if let Some((_, to)) = wrong {
+                let what = format!("`{}` is not final: the row would go on", self.name(*to));
+                self.log.key(at, what, "lead to a state that nothing leaves");
+            }
+        }
+        for (from, to) in self.contract.requeue.iter().flat_map(|requeue| &requeue.moves) {
+            let goes_on = reach([*to], edges.iter().filter(|(_, by, _)| *by == crate::Transition::Swept));
+            if !goes_on.iter().any(|state| self.contract.is_ready(*state)) {
+                let what = format!("no claim takes rows from `{}`", self.name(*to));
+                self.log.key("requeue.to", what, "requeue to a ready state");
+            }
+            if self.contract.is_claimed(*from) {
+                let what = format!("a worker holds the rows in `{}`", self.name(*from));
+                self.log.key("requeue.from", what, "requeue from final states");
+            }
+        }
+    }
+
+    /// A purge never touches live rows.
+    fn retention(&self) {
+        for retention in &self.contract.retention {
+            let state = retention.state;
+            let optional =
+                self.contract.stages.iter().all(|stage| stage.optional || !stage.ready.contains(&state));
+            let swept = self.contract.sweeps.iter().any(|sweep| sweep.from.contains(&state));
+            if self.contract.is_claimed(state) || !optional || swept {
+                let what = format!("rows in `{}` are not finished", self.name(state));
+                self.log.key(&format!("retention.{}", self.name(state)), what, "purge final states only");
+            }
+        }
+    }
+
+    /// From stage to stage and back again would be for ever. A round has a step from a later stage to an earlier one:
+    /// that is the one to blame.
+    fn rounds(&self, edges: &[Edge]) {
+        let own: Vec<&Edge> = edges.iter().filter(|(_, by, _)| !by.is_by_hand()).collect();
+        for (index, stage) in self.contract.stages.iter().enumerate() {
+            let earlier = &self.contract.stages[..index];
+            for (at, end) in ends(stage).into_iter().filter(|(at, _)| self.log.knows(&key(stage, at))) {
+                let leads_back = earlier.iter().any(|earlier| earlier.ready.contains(&end));
+                let after = reach([end], own.iter().copied());
+                if leads_back && stage.ready.iter().any(|ready| after.contains(ready)) {
+                    let what = format!("leads back to `{}`: the row would go round for ever", self.name(end));
+                    self.log.key(&key(stage, at), what, "let the last stage end in a state of its own");
+                }
+            }
+        }
+    }
+
+    fn reached(&self, edges: &[Edge]) {
+        let ready = self.contract.stages.iter().flat_map(|stage| stage.ready.iter().copied());
+        let reached = reach(ready.chain(self.contract.producer.iter().copied()), edges.iter());
+        for state in (0..self.contract.states.len()).map(StateId).filter(|state| !reached.contains(state)) {
+            let name = self.name(state);
+            let remedy = format!("remove it, or say that the application makes it: producer = [\"{name}\"]");
+            self.log.key(&self.key_of(state), format!("nothing leads to `{name}`"), remedy);
+        }
+    }
+
+    /// From every state a row comes to an end without an operator.
+    fn stuck(&self, edges: &[Edge]) {
+        let own: Vec<&Edge> = edges.iter().filter(|(_, by, _)| !by.is_by_hand()).collect();
+        for state in (0..self.contract.states.len()).map(StateId) {
+            let ahead = reach([state], own.iter().copied());
+            if !ahead.iter().any(|state| !own.iter().any(|(from, _, _)| from == state)) {
+                let what = format!("a row in `{}` never comes to an end", self.name(state));
+                self.log.key(&self.key_of(state), what, "lead it to a ready or a final state");
+            }
+        }
+    }
+
+    fn is_end(&self, state: StateId) -> bool {
+        self.contract.stages.iter().any(|stage| ends(stage).iter().any(|(_, end)| *end == state))
+    }
+}
+
+/// Where a stage can end, by the key that says so.
+fn ends(stage: &Stage) -> [(&'static str, StateId); 4] {
+    [
+        ("delivered", stage.delivered),
+        ("dead", stage.dead),
+        ("rejected", stage.rejected),
+        ("skipped", stage.skipped),
+    ]
+}
+
+/// All states that can be reached, the starts included.
+fn reach<'a>(
+    starts: impl IntoIterator<Item = StateId>,
+    edges: impl IntoIterator<Item = &'a Edge>,
+) -> BTreeSet<StateId> {
+    let edges: Vec<&Edge> = edges.into_iter().collect();
+    let mut reached: BTreeSet<StateId> = BTreeSet::new();
+    let mut open: Vec<StateId> = starts.into_iter().collect();
+    while let Some(state) = open.pop() {
+        if reached.insert(state) {
+            open.extend(edges.iter().filter(|(from, _, _)| *from == state).map(|(_, _, to)| *to));
+        }
+    }
+    reached
+}

@@ -1,0 +1,169 @@
+//! What each move writes makes the state that it leads to, and touches nothing that is not its own.
+
+use crate::{Condition, Contract, Expr, Move, Role, Set, Transition};
+
+use super::{Proof, key};
+
+/// A move, and the key to blame.
+type Blamed<'a> = (String, Move<'a>);
+
+impl Proof<'_> {
+    pub(super) fn moves(&self) {
+        for (key, step) in all_moves(self.contract) {
+            self.satisfies(&key, &step);
+        }
+        self.writes();
+        self.values();
+    }
+
+    fn satisfies(&self, key: &str, step: &Move<'_>) {
+        let Some(to) = step.to else { return };
+        let assignments = self.contract.assignments(step);
+        for (column, condition) in &self.contract.state(to).conditions {
+            let set = assignments.iter().find(|one| one.column == *column).map(|one| &one.set);
+            if self.makes(set, condition, column) {
+                continue;
+            }
+            let wanted = match condition {
+                Condition::Is(_) => "to hold its own value",
+                Condition::Null(true) => "to be NULL",
+                Condition::Null(false) => "to be set",
+                Condition::Never(true) => "to be the end of time",
+                Condition::Never(false) => "not to be the end of time",
+            };
+            let what = format!(
+                "`{}` wants {column} {wanted}, and a row that is {} does not get that",
+                self.name(to),
+                step.transition
+            );
+            let remedy = if *condition == Condition::Null(false) {
+                format!("add [write] {}.{column} = …, or take {column} out of the state", step.transition)
+            } else {
+                format!("take {column} out of the state, or lead elsewhere")
+            };
+            self.log.key(key, what, remedy);
+        }
+    }
+
+    fn makes(&self, set: Option<&Set>, condition: &Condition, column: &str) -> bool {
+        match (condition, set) {
+            (Condition::Is(wanted), Some(Set::Literal(literal))) => wanted == literal,
+            (Condition::Null(true), Some(Set::Null)) | (Condition::Never(true), Some(Set::Never)) => true,
+            (Condition::Null(false), Some(set)) => self.is_set(set, column),
+            // Nothing else writes the end of time, and a move away from it writes now.
+            (Condition::Never(false), set) => set != Some(&Set::Never),
+            _ => false,
+        }
+    }
+
+    fn is_set(&self, set: &Set, column: &str) -> bool {
+        let is_time =
+            Role::ALL.iter().any(|role| role.is_time() && self.contract.column(*role) == Some(column));
+        match set {
+            Set::Null | Set::ExprOrKeep(_) | Set::Reason | Set::Receipt => false,
+            Set::NowIfNull => is_time,
+            Set::Expr(value) | Set::ExprIfNull(value) => !matches!(
+                value,
+                Expr::Null
+                    | Expr::Reason { .. }
+                    | Expr::Row { .. }
+                    | Expr::Envelope { optional: true, .. }
+                    | Expr::Outcome { optional: true, .. }
+            ),
+            _ => true,
+        }
+    }
+
+    /// A `[write]` must leave alone what the machine itself lives on.
+    fn writes(&self) {
+        let owned =
+            [Role::Id, Role::Status, Role::Attempts, Role::Version, Role::ClaimedAt, Role::LeaseUntil];
+        for write in &self.contract.writes {
+            let column = write.column.name.as_str();
+            if let Some(role) = owned.iter().find(|role| self.contract.column(**role) == Some(column)) {
+                let what =
+                    format!("{column} plays the role `{role}`: only the rules of the language write it");
+                self.log.key(&write_key(write), what, "remove it");
+            }
+        }
+    }
+
+    /// `$outcome` and `$envelope` exist only where a delivery was tried.
+    fn values(&self) {
+        for write in &self.contract.writes {
+            if let Some(on) = write.on.iter().find(|on| !has_outcome(**on) && needs_outcome(&write.value)) {
+                self.no_outcome(&write_key(write), *on);
+            }
+        }
+        for (index, effect) in self.contract.effects.iter().enumerate() {
+            if effect.on.is_empty() {
+                self.log.key(&format!("effect.{}.on", index + 1), "names no transition", "list at least one");
+            }
+            for (column, value) in &effect.values {
+                let lacking = |on: &&Transition| !settles(**on) && needs_outcome(value);
+                if let Some(on) = effect.on.iter().find(lacking) {
+                    self.no_outcome(&format!("effect.{}.values.{column}", index + 1), *on);
+                }
+            }
+        }
+    }
+
+    fn no_outcome(&self, key: &str, on: Transition) {
+        let what = format!("there is no `$outcome` or `$envelope` when a row is {on}");
+        self.log.key(key, what, "end it with `?`, or leave that transition out");
+    }
+}
+
+fn write_key(write: &crate::Write) -> String {
+    let on = if write.on.len() > 1 { "failed" } else { write.on.first().map_or("", |on| on.name()) };
+    let mark = if write.column.optional { "?" } else { "" };
+    format!("write.{on}.{}{mark}", write.column.name)
+}
+
+fn settles(on: Transition) -> bool {
+    Transition::SETTLES.contains(&on)
+}
+
+/// In a `[write]` sweeps and reclaims have a code and a message too.
+fn has_outcome(on: Transition) -> bool {
+    settles(on) || matches!(on, Transition::Swept | Transition::Reclaimed)
+}
+
+fn needs_outcome(value: &Expr) -> bool {
+    match value {
+        Expr::Envelope { optional, .. } | Expr::Outcome { optional, .. } => !optional,
+        Expr::Json(members) => members.iter().any(|(_, value)| needs_outcome(value)),
+        _ => false,
+    }
+}
+
+/// Every move of the contract.
+pub(super) fn all_moves(contract: &Contract) -> Vec<Blamed<'_>> {
+    let mut found: Vec<Blamed<'_>> = Vec::new();
+    for stage in &contract.stages {
+        for transition in std::iter::once(Transition::Claimed).chain(Transition::SETTLES) {
+            let blamed = match transition {
+                Transition::Deferred | Transition::Released => "retry",
+                other => other.name(),
+            };
+            found.push((key(stage, blamed), contract.lease_move(stage, transition)));
+        }
+        found.push((key(stage, "retry"), contract.reclaim_move(stage, stage.retry)));
+        found.push((key(stage, "dead"), contract.reclaim_move(stage, stage.dead)));
+        found.push((key(stage, "dead"), contract.spent_move(stage)));
+    }
+    let Some(stage) = contract.stages.first() else { return found };
+    for (index, sweep) in contract.sweeps.iter().enumerate() {
+        found.push((format!("sweep.{}.to", index + 1), contract.sweep_move(stage, sweep)));
+    }
+    for (by_hand, transition, key) in [
+        (&contract.requeue, Transition::Requeued, "requeue"),
+        (&contract.cancel, Transition::Cancelled, "cancel"),
+        (&contract.complete, Transition::Completed, "complete"),
+    ] {
+        for pair in by_hand.iter().flat_map(|by_hand| &by_hand.moves) {
+            found.push((format!("{key}.to"), contract.operator_move(stage, transition, pair)));
+        }
+    }
+    found
+}

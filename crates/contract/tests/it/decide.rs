@@ -1,0 +1,207 @@
+//! The decision, against the numbers of the specifications and at random over all five contracts.
+
+use std::time::Duration;
+
+use postrider_contract::{
+    Contract, Count, Counters, Got, LONGEST_WISH, Schedule, Stage, Transition, Verdict,
+};
+use proptest::prelude::*;
+
+use crate::builtin;
+
+fn verdict(got: Got) -> Verdict {
+    Verdict { got, after: None, partly: false }
+}
+
+fn after(attempts: u32) -> Counters {
+    Counters { attempts, ..Counters::default() }
+}
+
+/// Milliseconds between the tries of one row that always fails, without jitter.
+fn waits(stage: &Stage) -> Vec<u128> {
+    (0..stage.attempts.max)
+        .map(|attempts| stage.decide(&after(attempts), verdict(Got::Retryable), 0.0))
+        .take_while(|decision| decision.transition == Transition::Retry)
+        .map(|decision| decision.delay.as_millis())
+        .collect()
+}
+
+#[test]
+fn m04_backoff_by_default() {
+    let stage = &builtin("mail_outbox").stages[0];
+    assert_eq!(waits(stage), [60_000, 120_000, 240_000, 480_000]);
+    assert_eq!(stage.decide(&after(4), verdict(Got::Retryable), 0.0).transition, Transition::Dead);
+}
+
+#[test]
+fn m04_the_cap_comes_before_the_jitter() {
+    let mut stage = builtin("mail_outbox").stages[0].clone();
+    stage.attempts.max = 100;
+    let wait = |chance| stage.decide(&after(50), verdict(Got::Retryable), chance).delay.as_secs_f64();
+    assert!((wait(1.0) - 4320.0).abs() < 1e-6);
+    assert!((wait(-1.0) - 2880.0).abs() < 1e-6);
+}
+
+#[test]
+fn m09_a_mail_that_some_have_can_no_longer_fail() {
+    let stage = &builtin("mail_outbox").stages[0];
+    let partly = |got| Verdict { partly: true, ..verdict(got) };
+    assert_eq!(stage.decide(&after(0), partly(Got::Rejected), 0.0).transition, Transition::Delivered);
+    assert_eq!(stage.decide(&after(4), partly(Got::Retryable), 0.0).transition, Transition::Delivered);
+    assert_eq!(stage.decide(&after(0), partly(Got::Retryable), 0.0).transition, Transition::Retry);
+    assert_eq!(stage.decide(&after(0), verdict(Got::Rejected), 0.0).transition, Transition::Rejected);
+}
+
+#[test]
+fn o02_o05_backoff_of_the_outbox() {
+    assert_eq!(waits(&builtin("outbox").stages[0]), [1_000, 2_000]);
+}
+
+#[test]
+fn n04_n06_schedule_and_limit_of_notifications() {
+    let stage = &builtin("open_event_notifications").stages[0];
+    assert_eq!(waits(stage), [0, 2_000]);
+    assert_eq!(stage.decide(&after(1), verdict(Got::Skipped), 0.0).transition, Transition::Skipped);
+    assert_eq!(
+        stage.decide(&after(2), verdict(Got::Skipped), 0.0).transition,
+        Transition::Dead,
+        "at the limit"
+    );
+    assert_eq!(stage.decide(&after(2), verdict(Got::Delivered), 0.0).transition, Transition::Delivered);
+}
+
+#[test]
+fn e08_backoff_of_every_stage() {
+    for stage in &builtin("emails").stages {
+        assert_eq!(waits(stage), [30_000, 60_000, 120_000, 240_000], "{}", stage.name);
+    }
+}
+
+#[test]
+fn j06_the_row_picks_its_schedule_and_its_budget() {
+    let stage = &builtin("dispatch_jobs").stages[0];
+    let wait = |schedule: Option<&str>, attempts| {
+        let row = Counters { attempts, max_attempts: Some(9), schedule: schedule.map(str::to_owned) };
+        stage.decide(&row, verdict(Got::Retryable), 0.0).delay.as_millis()
+    };
+    let of = |schedule| [wait(schedule, 0), wait(schedule, 1), wait(schedule, 2), wait(schedule, 7)];
+    assert_eq!(of(None), [30_000, 60_000, 120_000, 3_600_000]);
+    assert_eq!(of(Some("exponential")), [30_000, 60_000, 120_000, 3_600_000]);
+    assert_eq!(of(Some("immediate")), [0; 4]);
+    assert_eq!(of(Some("fixed")), [30_000; 4]);
+    assert_eq!(of(Some("[1, 2.5, 60]")), [1_000, 2_500, 60_000, 60_000]);
+    assert_eq!(of(Some("nonsense")), [30_000, 60_000, 120_000, 3_600_000]);
+    assert_eq!(of(Some("[]")), [30_000, 60_000, 120_000, 3_600_000]);
+    let none = Counters { max_attempts: Some(0), ..Counters::default() };
+    assert_eq!(stage.decide(&none, verdict(Got::Retryable), 0.0).transition, Transition::Dead);
+}
+
+#[test]
+fn j05_retry_after_is_heard_up_to_a_day() {
+    let stage = &builtin("dispatch_jobs").stages[0];
+    let wait = |seconds| {
+        let asked = Verdict { after: Some(Duration::from_secs(seconds)), ..verdict(Got::Retryable) };
+        stage.decide(&after(0), asked, 0.0).delay
+    };
+    assert_eq!(wait(5), Duration::from_secs(30), "never sooner than the schedule");
+    assert_eq!(wait(500), Duration::from_secs(500));
+    assert_eq!(wait(500_000), LONGEST_WISH);
+}
+
+#[test]
+fn g3_a_relay_that_refuses_us_costs_the_row_nothing() {
+    for name in Contract::builtin_names() {
+        for stage in &builtin(name).stages {
+            assert_eq!(stage.decide(&after(4), verdict(Got::Refused), 0.0).transition, Transition::Released);
+        }
+    }
+}
+
+fn any_got() -> impl Strategy<Value = Got> {
+    prop::sample::select(vec![
+        Got::Delivered,
+        Got::Retryable,
+        Got::Rejected,
+        Got::Skipped,
+        Got::Deferred,
+        Got::Refused,
+        Got::Uncertain,
+    ])
+}
+
+fn any_stage() -> impl Strategy<Value = (Contract, usize)> {
+    let stages: Vec<(Contract, usize)> = Contract::builtin_names()
+        .map(builtin)
+        .flat_map(|contract| (0..contract.stages.len()).map(move |index| (contract.clone(), index)))
+        .collect();
+    prop::sample::select(stages)
+}
+
+proptest! {
+    #[test]
+    fn no_row_is_ever_lost(
+        (contract, index) in any_stage(),
+        attempts in any::<u32>(),
+        max in proptest::option::of(any::<u32>()),
+        schedule in proptest::option::of(".*"),
+        got in any_got(),
+        seconds in proptest::option::of(any::<u64>()),
+        partly in any::<bool>(),
+        chance in -1.0..=1.0,
+    ) {
+        let stage = &contract.stages[index];
+        let row = Counters { attempts, max_attempts: max, schedule };
+        let verdict = Verdict { got, after: seconds.map(Duration::from_secs), partly };
+        let decision = stage.decide(&row, verdict, chance);
+        prop_assert!(Transition::SETTLES.contains(&decision.transition));
+        let to = stage.target(decision.transition).expect("every settle leads somewhere");
+        prop_assert!(to.0 < contract.states.len());
+        prop_assert!(decision.delay <= Duration::from_hours(3_650 * 24), "a time that databases can hold");
+    }
+
+    #[test]
+    fn attempts_never_exceed_the_maximum((contract, index) in any_stage(), max in 1_u32..20, gots in prop::collection::vec(any_got(), 0..60)) {
+        let mut stage = contract.stages[index].clone();
+        stage.attempts.max = max;
+        let mut attempts = 0;
+        for got in gots {
+            let row = after(attempts);
+            let decision = stage.decide(&row, verdict(got), 0.0);
+            attempts += u32::from(stage.attempts.count.counts(decision.transition));
+            prop_assert!(attempts <= max);
+            let back = stage.target(decision.transition) == Some(stage.retry);
+            if !back {
+                break;
+            }
+            prop_assert!(attempts < max, "a row that goes back has an attempt left");
+        }
+    }
+
+    #[test]
+    fn failures_alone_always_end((contract, index) in any_stage(), max in 1_u32..50) {
+        let mut stage = contract.stages[index].clone();
+        stage.attempts.max = max;
+        let tries = waits(&stage).len();
+        prop_assert_eq!(tries + 1, max as usize, "exactly max tries");
+        prop_assert_ne!(stage.attempts.count, Count::Claims);
+    }
+
+    #[test]
+    fn the_delay_stays_within_the_jitter((contract, index) in any_stage(), attempts in 0_u32..200, chance in -1.0..=1.0) {
+        let mut stage = contract.stages[index].clone();
+        stage.attempts.max = u32::MAX;
+        let planned = stage.delay(&after(attempts), 0.0).as_secs_f64();
+        let real = stage.delay(&after(attempts), chance).as_secs_f64();
+        let jitter = match stage.retry_rule.schedule {
+            Schedule::Exponential { jitter, cap, .. } => {
+                prop_assert!(planned <= cap.as_secs_f64());
+                jitter
+            }
+            Schedule::Delays { jitter, .. } => jitter,
+        };
+        prop_assert!(real >= planned * (1.0 - jitter) - 1e-6 && real <= planned * (1.0 + jitter) + 1e-6);
+        if jitter == 0.0 {
+            prop_assert!((real - planned).abs() < 1e-9, "without jitter it is deterministic");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! G4: a lane may give any column, state and number another name or value.
+
+use std::time::Duration;
+
+use postrider_contract::{Condition, Contract, Layer, Literal, MessageField, Role, Transition};
+
+fn layer(text: &str) -> Layer {
+    Layer::new("postrider.toml", "lanes.mail", text.parse().expect("TOML"))
+}
+
+fn with(name: &str, text: &str) -> Result<Contract, postrider_contract::Problems> {
+    Contract::parse_with("c.toml", Contract::builtin(name).expect("a built-in"), &[layer(text)])
+}
+
+#[test]
+fn g4_a_state_gets_another_literal() {
+    let contract = with("mail_outbox", "[states]\ndispatching = 'in_flight'").expect("sound");
+    let state = contract.state_named("dispatching").expect("the state");
+    let literal = Condition::Is(Literal::Text("in_flight".into()));
+    assert_eq!(contract.state(state).conditions, [("status".to_owned(), literal)]);
+}
+
+#[test]
+fn g4_m10_camel_case_columns() {
+    let contract = with(
+        "mail_outbox",
+        "[table]\nname = 'MailOutbox'\n[columns]\nattempts = 'retryCount'\ndue = 'nextAttemptAt'\nclaimed_at = 'lastAttemptAt'\n[message]\nto = 'toAddresses'\nresults = 'recipientResults?'",
+    )
+    .expect("sound");
+    assert_eq!(contract.columns.get(Role::Attempts), Some("retryCount"));
+    assert!(matches!(&contract.message["to"], MessageField::Column(column) if column.name == "toAddresses"));
+    let written: Vec<&str> = contract.writes.iter().map(|write| write.column.name.as_str()).collect();
+    assert_eq!(written, ["recipientResults", "recipientResults"], "the write follows the field's column");
+}
+
+#[test]
+fn g4_states_and_writes_follow_a_renamed_column() {
+    let contract = with("dispatch_jobs", "columns.due = 'nextAttemptAt'").expect("sound");
+    let dead = contract.state_named("DEAD").expect("the state");
+    assert!(contract.state(dead).conditions.contains(&("nextAttemptAt".into(), Condition::Null(true))));
+    let contract = with("open_event_notifications", "columns.error = 'lastError'").expect("sound");
+    assert!(contract.writes.iter().all(|write| write.column.name == "lastError"));
+    assert!(contract.writes.iter().any(|write| write.on == [Transition::Delivered]));
+}
+
+#[test]
+fn g4_numbers() {
+    let contract = with(
+        "outbox",
+        "attempts.max = 9\nretry = { base = '2s', cap = '5m', jitter = 0.5 }\nclaim.batch = 500\nlease.for = '30s'\nretention.DELIVERED = '1d'",
+    )
+    .expect("sound");
+    assert_eq!(contract.stages[0].attempts.max, 9);
+    assert_eq!(contract.stages[0].lease.duration, Duration::from_secs(30));
+    assert_eq!(contract.claim.batch, 500);
+    assert_eq!(contract.retention[0].after, Duration::from_hours(24));
+}
+
+#[test]
+fn one_stage_by_its_name() {
+    let contract = with("emails", "stage.send.lease.for = '1h'").expect("sound");
+    let leases: Vec<Duration> = contract.stages.iter().map(|stage| stage.lease.duration).collect();
+    let usual = Duration::from_mins(10);
+    assert_eq!(leases, [usual, Duration::from_hours(1), usual, usual]);
+}
+
+#[test]
+fn a_mistake_in_a_layer_is_named_as_its_author_knows_it() {
+    let problems =
+        with("mail_outbox", "columns.attempts = 'retry count'\nattempts.maxx = 3\nretry.cap = '1s'")
+            .expect_err("three");
+    let found: Vec<(&str, &str, bool)> = problems
+        .iter()
+        .map(|problem| (problem.origin.as_str(), problem.key.as_str(), problem.place.is_none()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("postrider.toml", "lanes.mail.attempts.maxx", true),
+            ("postrider.toml", "lanes.mail.columns.attempts", true),
+            ("postrider.toml", "lanes.mail.retry.cap", true),
+        ]
+    );
+}
+
+#[test]
+fn the_last_layer_wins() {
+    let text = Contract::builtin("outbox").expect("a built-in");
+    let layers = [layer("claim.batch = 10"), layer("claim.batch = 20")];
+    assert_eq!(Contract::parse_with("c.toml", text, &layers).expect("sound").claim.batch, 20);
+}

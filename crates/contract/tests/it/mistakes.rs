@@ -1,0 +1,157 @@
+//! Mistakes of writing: each is found, with its line, its key and its remedy, and none hides another.
+
+use postrider_contract::Contract;
+
+use crate::{broken, line_of};
+
+/// Contract, what to replace, by what, the key that is wrong, a part of the message.
+const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
+    ("mail_outbox", "jitter = 0.2", "jiter = 0.2", "retry.jiter", "unknown key; did you mean `jitter`?"),
+    ("mail_outbox", "jitter = 0.2", "jitter = 1.5", "retry.jitter", "1.5 is out of range; allowed: 0 to 1"),
+    ("mail_outbox", "max   = 5", "max = 0", "attempts.max", "0 is out of range; allowed: at least 1"),
+    ("mail_outbox", "max   = 5", "max = \"5\"", "attempts.max", "expected a whole number, found text"),
+    (
+        "mail_outbox",
+        "base   = \"30s\"",
+        "base = 30",
+        "retry.base",
+        "30 has no unit; write \"30s\" for seconds",
+    ),
+    ("mail_outbox", "base   = \"30s\"", "base = \"30 s\"", "retry.base", "\"30 s\" is no duration"),
+    ("mail_outbox", "base   = \"30s\"", "base = \"0s\"", "retry.base", "can't be zero"),
+    ("mail_outbox", "batch = 200", "batch = 2000", "claim.batch", "allowed: 1 to 1000"),
+    ("mail_outbox", "power  = \"n\"", "power = \"m\"", "retry.power", "is not one of the choices"),
+    ("mail_outbox", "version  = \"1.0\"", "version = \"2.0\"", "version", "major version 2 is not known"),
+    ("mail_outbox", "version  = \"1.0\"", "version = \"one\"", "version", "is no version"),
+    (
+        "mail_outbox",
+        "attempts   = \"retry_count\"",
+        "attempt = \"retry_count\"",
+        "columns.attempt",
+        "unknown role; did you mean `attempts`?",
+    ),
+    ("mail_outbox", "\"retry_count\"", "'retry\"count'", "columns.attempts", "can't be in a name"),
+    ("mail_outbox", "name = \"mail_outbox\"", "name = \"a.b.c\"", "table.name", "can't be in a name"),
+    (
+        "mail_outbox",
+        "fence   = [\"claimed_at\"]",
+        "fence = [\"claimd_at\"]",
+        "lease.fence.1",
+        "did you mean `claimed_at`?",
+    ),
+    (
+        "mail_outbox",
+        "from = [\"failed\"]",
+        "from = [\"faild\"]",
+        "requeue.from.1",
+        "unknown state `faild`; did you mean `failed`?",
+    ),
+    (
+        "mail_outbox",
+        "\"attempts.max\"",
+        "\"attempts.maximum\"",
+        "settings.DISPATCH_MAX_ATTEMPTS",
+        "can't be set from outside; did you mean `attempts.max`?",
+    ),
+    ("mail_outbox", "composer = \"email\"", "", "stage.dispatch.composer", "is required"),
+    (
+        "mail_outbox",
+        "order = [\"due\", \"id\"]",
+        "order = [\"updated\", \"id\"]",
+        "claim.order.1",
+        "no column plays the role `updated`",
+    ),
+    (
+        "outbox",
+        "on_error = \"wait\"",
+        "on_error = \"stop\"",
+        "group.on_error",
+        "known: parallel, next, wait, block",
+    ),
+    ("outbox", "DELIVERED = \"7d\"", "DELIVRED = \"7d\"", "retention.DELIVRED", "did you mean `DELIVERED`?"),
+    (
+        "dispatch_jobs",
+        "default = \"exponential\"",
+        "default = \"exponentail\"",
+        "retry.default",
+        "did you mean `exponential`?",
+    ),
+    ("dispatch_jobs", "\"$outcome.result\"", "\"$outcom.result\"", "effect.1.values.status", "is no value"),
+    ("dispatch_jobs", "\"$tsid\"", "\"$tsdi\"", "effect.1.values.id", "did you mean `$tsid`?"),
+    (
+        "dispatch_jobs",
+        "\"delivered\", \"retry\"",
+        "\"deliverd\", \"retry\"",
+        "effect.1.on.1",
+        "unknown transition `deliverd`; did you mean `delivered`?",
+    ),
+    ("dispatch_jobs", "from       = \"QUEUED\"", "froms = \"QUEUED\"", "sweep.1.from", "is required"),
+    (
+        "open_event_notifications",
+        "\"event.section_id\"",
+        "\"evnt.section_id\"",
+        "join.section.on.section_id",
+        "`evnt` is not joined above; did you mean `event`?",
+    ),
+    (
+        "open_event_notifications",
+        "{ null = true }",
+        "{ nul = true }",
+        "states.waiting.locked_at",
+        "needs one of `null` and `never`",
+    ),
+    ("open_event_notifications", "[states]", "[stats]", "stats", "unknown key; did you mean `states`?"),
+];
+
+#[test]
+fn each_mistake_is_found_where_it_is() {
+    for (name, from, to, key, message) in MISTAKES {
+        let problems = broken(name, from, to);
+        let hit =
+            problems.iter().find(|problem| problem.key == *key && problem.to_string().contains(message));
+        let hit =
+            hit.unwrap_or_else(|| panic!("{name}: {to:?} should give {key}: {message}, gave {problems:#?}"));
+        if !to.is_empty() && !message.contains("is required") {
+            let line = line_of(name, from, to, to.lines().next().expect("a line"));
+            assert_eq!(hit.place.map(|(line, _)| line), Some(line), "{hit}");
+        }
+    }
+}
+
+#[test]
+fn all_mistakes_come_at_once_in_the_order_of_the_file() {
+    let text = Contract::builtin("mail_outbox")
+        .expect("a built-in")
+        .replace("batch = 200", "batch = 0")
+        .replace("jitter = 0.2", "jitter = -1")
+        .replace("dead      = \"failed\"", "dead      = \"queued\"")
+        .replace("attempts   = \"retry_count\"", "attempts   = \"retry count\"");
+    let problems = Contract::parse("mail.toml", &text).expect_err("four mistakes");
+    let keys: Vec<&str> = problems.iter().map(|problem| problem.key.as_str()).collect();
+    assert_eq!(
+        keys,
+        ["columns.attempts", "stage.dispatch.dead", "claim.batch", "retry.jitter", "requeue.from.1"]
+    );
+    let lines: Vec<_> = problems.iter().map(|problem| problem.place).collect();
+    assert!(lines.is_sorted(), "{lines:?}");
+    let shown = problems.to_string();
+    assert_eq!(shown.lines().count(), problems.iter().count());
+    assert!(shown.lines().all(|line| line.starts_with("mail.toml:")), "{shown}");
+}
+
+#[test]
+fn broken_toml_is_told_with_its_place() {
+    let problems = Contract::parse("c.toml", "contract = \"x\"\nversion = \n[table\n").expect_err("no TOML");
+    let first = problems.iter().next().expect("a problem");
+    assert_eq!(first.place.map(|(line, _)| line), Some(2));
+    assert!(first.what.starts_with("not TOML"), "{first}");
+}
+
+#[test]
+fn an_empty_file_says_what_is_required() {
+    let problems = Contract::parse("c.toml", "").expect_err("nothing there");
+    let keys: Vec<&str> = problems.iter().map(|problem| problem.key.as_str()).collect();
+    for key in ["contract", "version", "table", "stage"] {
+        assert!(keys.contains(&key), "{key} is missing from {keys:?}");
+    }
+}

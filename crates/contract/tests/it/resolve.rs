@@ -1,0 +1,91 @@
+//! A contract against the columns that a table has.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use postrider_contract::{Contract, Defer, Role};
+
+use crate::builtin;
+
+fn columns(names: &str) -> BTreeSet<String> {
+    names.split_whitespace().map(str::to_owned).collect()
+}
+
+const SEED_MAIL: &str =
+    "id status retry_count next_attempt_at last_attempt_at last_error created_at to_addresses subject";
+
+#[test]
+fn g2_without_lease_until_the_lease_is_five_minutes() {
+    let contract = builtin("mail_outbox").resolve(&columns(SEED_MAIL)).expect("enough");
+    assert_eq!(contract.stages[0].lease.duration, Duration::from_mins(5));
+    assert_eq!(contract.columns.get(Role::LeaseUntil), None);
+    assert!(!contract.keeps_recipient_results());
+    assert!(!contract.message.contains_key("cc"));
+    let whole = columns(&format!("{SEED_MAIL} lease_until claimed_by recipient_results cc_addresses"));
+    let contract = builtin("mail_outbox").resolve(&whole).expect("enough");
+    assert_eq!(contract.stages[0].lease.duration, Duration::from_mins(1));
+    assert!(contract.keeps_recipient_results());
+    assert!(contract.message.contains_key("cc"));
+}
+
+#[test]
+fn every_missing_column_is_listed_with_what_needs_it() {
+    let missing = builtin("mail_outbox").resolve(&columns("id status")).expect_err("much is missing");
+    let named: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    assert!(
+        named.iter().any(|text| text.contains("retry_count") && text.contains("columns.attempts")),
+        "{named:?}"
+    );
+    assert!(
+        named.iter().any(|text| text.contains("to_addresses") && text.contains("message.to")),
+        "{named:?}"
+    );
+    assert_eq!(missing.len(), 7, "{named:?}");
+}
+
+#[test]
+fn unmapped_names_of_sweeps_and_groups_are_needed_too() {
+    let missing = builtin("dispatch_jobs").resolve(&BTreeSet::new()).expect_err("all is missing");
+    for column in
+        ["expires_at", "scheduled_for", "queued_at", "group_key", "sequence", "mode", "retry_strategy"]
+    {
+        assert!(missing.iter().any(|one| one.column == column), "{column}");
+    }
+}
+
+#[test]
+fn e08_without_a_due_column_the_last_change_counts_and_callbacks_go() {
+    let table =
+        columns("id status version reason created_at updated_at attempts payload_file_path eml_file_path");
+    let contract = builtin("emails").resolve(&table).expect("enough");
+    assert_eq!(contract.due.after, Some(Role::Updated));
+    assert_eq!(contract.due.defer, Defer::Memory);
+    let stages: Vec<&str> = contract.stages.iter().map(|stage| stage.name.as_str()).collect();
+    assert_eq!(stages, ["intake", "send"], "a given-up callback could not be marked");
+    assert_eq!(contract.state_named("SENT_SILENT"), None);
+    let sent = contract.stages[1].delivered;
+    assert_eq!(contract.state(sent).name, "SENT");
+    assert_eq!(contract.state(sent).conditions.len(), 1);
+    assert_eq!(contract.requeue.expect("a requeue").moves.len(), 1);
+}
+
+#[test]
+fn a_whole_table_changes_nothing() {
+    for name in Contract::builtin_names() {
+        let contract = builtin(name);
+        let present = all_columns(&contract);
+        assert_eq!(contract.resolve(&present).expect("all there"), contract, "{name}");
+    }
+}
+
+/// Asks for what is missing until nothing is, then adds every optional column.
+fn all_columns(contract: &Contract) -> BTreeSet<String> {
+    let mut present: BTreeSet<String> =
+        contract.columns.0.values().map(|column| column.name.clone()).collect();
+    present.extend(contract.message_columns().into_iter().map(|(_, column)| column));
+    present.extend(contract.writes.iter().map(|write| write.column.name.clone()));
+    while let Err(missing) = contract.resolve(&present) {
+        present.extend(missing.into_iter().map(|one| one.column));
+    }
+    present
+}
