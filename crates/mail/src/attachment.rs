@@ -1,6 +1,7 @@
 //! Attachments as a row brings them: a JSON list with the content in base64.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -53,6 +54,13 @@ pub struct Attachment {
 pub(crate) struct ContentType {
     pub essence: String,
     pub parameters: Vec<(String, String)>,
+}
+
+impl fmt::Display for ContentType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.essence)?;
+        self.parameters.iter().try_for_each(|(name, value)| write!(f, "; {name}=\"{value}\""))
+    }
 }
 
 #[derive(Deserialize)]

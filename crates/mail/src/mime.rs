@@ -6,12 +6,13 @@
 use std::borrow::Cow;
 
 use mail_builder::headers::content_type::ContentType;
+use mail_builder::headers::raw::Raw;
 use mail_builder::mime::{BodyPart, MimePart};
 use ring::digest::{Context, SHA256};
 
+use crate::Attachment;
 use crate::message::{Draft, Error};
 use crate::message_id::{push_hash, push_hex};
-use crate::{Attachment, attachment};
 
 /// The body of `draft`. A draft without any body gets an empty text.
 pub fn structure<'a>(draft: &Draft<'a>) -> Result<MimePart<'a>, Error> {
@@ -35,16 +36,15 @@ pub fn structure<'a>(draft: &Draft<'a>) -> Result<MimePart<'a>, Error> {
     Ok(boundaries.wrap("multipart/mixed", body, beside.into_iter().map(attached).collect()))
 }
 
+/// Always base64, text too: the bytes arrive as they are, and none of them is searched for a boundary. (The builder
+/// would send a text with lone CRs or NULs as 7bit; a raw Content-Type keeps it from looking.)
 fn attached(attachment: &Attachment) -> MimePart<'_> {
-    let attachment::ContentType { essence, parameters } = &attachment.kind;
-    let kind = parameters.iter().fold(ContentType::new(essence.as_str()), |kind, (name, value)| {
-        kind.attribute(name.as_str(), value.as_str())
-    });
     let mut disposition = ContentType::new(if attachment.inline { "inline" } else { "attachment" });
     if !attachment.filename.is_empty() {
         disposition = disposition.attribute("filename", attachment.filename.as_str());
     }
-    let part = MimePart::new(kind, BodyPart::Binary(Cow::Borrowed(&attachment.content)))
+    let part = MimePart::raw(BodyPart::Binary(Cow::Borrowed(&attachment.content)))
+        .header("Content-Type", Raw::new(attachment.kind.to_string()))
         .header("Content-Disposition", disposition);
     match &attachment.cid {
         Some(cid) => part.cid(cid.as_str()),
@@ -104,9 +104,7 @@ impl Boundaries {
 
 /// All that might go out unencoded.
 fn contents<'a>(draft: &Draft<'a>) -> impl Iterator<Item = &'a [u8]> {
-    let bodies = [draft.text, draft.html].into_iter().flatten().map(str::as_bytes);
-    let texts = draft.attachments.iter().filter(|attachment| attachment.kind.essence.starts_with("text/"));
-    bodies.chain(texts.map(|attachment| attachment.content.as_slice()))
+    [draft.text, draft.html].into_iter().flatten().map(str::as_bytes)
 }
 
 /// Does `needle` follow an underscore in `hay`, as it does in a boundary?

@@ -4,10 +4,28 @@ use mail_parser::MessageParser;
 use postrider_mail::address::parse_mailbox;
 use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::{Content, Fields, Lease, Mail, RowId, Value};
+use proptest::prelude::*;
 
 use super::*;
 
 const NOW: i64 = 1_700_000_000;
+const FIELDS: [&str; 15] = [
+    "to",
+    "cc",
+    "bcc",
+    "from",
+    "reply_to",
+    "subject",
+    "text",
+    "html",
+    "headers",
+    "attachments",
+    "template",
+    "variables",
+    "locale",
+    "dedupe",
+    "results",
+];
 
 /// A row from field names and values, on top of a complete one.
 pub fn row(id: i64, changes: &[(&str, Value)]) -> Claimed {
@@ -337,4 +355,52 @@ async fn reasons_are_short() {
     let long = format!(r#"[{{"filename":"a","content":"","{}":1}}]"#, "x".repeat(5000));
     let reason = compose(&[("attachments", text(long))]).await.unwrap_err();
     assert!(reason.chars().count() <= 301, "{}", reason.len());
+}
+
+/// Anything that a column might hold, likely things more often.
+fn any_value() -> impl Strategy<Value = Value> {
+    let likely = [
+        "",
+        "null",
+        "[]",
+        "{}",
+        "a@b.org",
+        "Ann <a@b.org>, c@d.org",
+        "[\"a@b.org\"]",
+        "{\"X-A\":\"b\"}",
+        "hello",
+        "2023-11-14 22:00:00",
+        "[{\"filename\":\"a\",\"content\":\"AA==\"}]",
+        "[{\"address\":\"a@b.org\",\"result\":\"accepted\"}]",
+    ];
+    prop_oneof![
+        1 => Just(Value::Null),
+        6 => proptest::sample::select(likely.to_vec()).prop_map(text),
+        1 => "\\PC{0,30}".prop_map(text),
+        1 => "[a@.<>\",:\r\n\0{}\\[\\]é]{0,20}".prop_map(text),
+        1 => any::<i64>().prop_map(Value::Int),
+        1 => any::<bool>().prop_map(Value::Bool),
+        1 => any::<f64>().prop_map(Value::Float),
+        1 => proptest::collection::vec(any::<u8>(), 0..20).prop_map(Value::Bytes),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn m09_no_row_can_stop_the_lane(values in proptest::collection::hash_map(proptest::sample::select(FIELDS.to_vec()), any_value(), 0..6)) {
+        let changes: Vec<_> = values.into_iter().collect();
+        match draft::compose(&Settings::new("mails"), &row(1, &changes), NOW) {
+            Err(reason) => prop_assert!(!reason.to_string().contains(['\r', '\n', '\0'])),
+            Ok(composed) => {
+                let Content::Mail(mail) = composed.into_envelope().content else { panic!("no mail") };
+                prop_assert!(!mail.to.is_empty());
+                prop_assert!(mail.utf8 || mail.message.is_ascii());
+                for line in message(&mail).split("\r\n") {
+                    prop_assert!(line.len() <= 998 && !line.contains(['\r', '\n', '\0']), "{line:?}");
+                }
+            }
+        }
+    }
 }

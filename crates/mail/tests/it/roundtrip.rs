@@ -103,6 +103,20 @@ fn the_whole_structure_comes_back() {
 }
 
 #[test]
+fn attached_texts_keep_every_byte() {
+    let from = mailbox("ann@example.org");
+    // "a\rb\0c\n.\r\n" and blanks at the end
+    let json = r#"[{"filename":"a.txt","content_type":"text/plain; charset=us-ascii","content":"YQ1iAGMKLg0KICA="}]"#;
+    let attachments = attachment::parse(json).unwrap();
+    let message = Draft { attachments: &attachments, ..draft(&from) }.write().unwrap();
+    assert_wire_form(&message);
+    let parsed = MessageParser::default().parse(&message).unwrap();
+    let part = parsed.parts.iter().find(|part| part.attachment_name() == Some("a.txt")).unwrap();
+    assert_eq!(part.content_type().unwrap().attribute("charset"), Some("us-ascii"));
+    assert_eq!(part.contents(), b"a\rb\0c\n.\r\n  ");
+}
+
+#[test]
 fn the_same_draft_gives_the_same_bytes() {
     let from = mailbox("Ann <ann@example.org>");
     let draft = Draft { html: Some("<p>x</p>"), ..draft(&from) };
