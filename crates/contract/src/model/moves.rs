@@ -1,0 +1,114 @@
+//! What goes with a move, and the moves that no worker makes.
+
+use std::time::Duration;
+
+use super::{Column, Literal, StateId};
+use crate::Transition;
+
+/// A timed move outside any lease.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep {
+    pub from: Vec<StateId>,
+    pub to: StateId,
+    pub when: When,
+    pub every: Duration,
+    pub reason: Option<String>,
+    /// Hand the row to the lane's queue.
+    pub publish: bool,
+    /// Only where the lane has an external queue.
+    pub only_queued: bool,
+    /// What this very sweep writes besides the state.
+    pub writes: Vec<(Column, Expr)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum When {
+    Always,
+    OlderThan {
+        age: Duration,
+        since: String,
+    },
+    /// When the time in this column has passed. NULL means never, but for a `publish` sweep: at once.
+    At {
+        column: String,
+    },
+}
+
+/// An operator's move. A requeue with no `to` goes to the first ready state of the stage that ended there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorMove {
+    pub moves: Vec<(StateId, StateId)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retention {
+    pub state: StateId,
+    pub after: Duration,
+    /// Columns, the first that is not NULL counts.
+    pub since: Vec<String>,
+}
+
+/// A row inserted with the move, for fenced rows only, in the same transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effect {
+    pub on: Vec<Transition>,
+    pub table: String,
+    pub values: Vec<(String, Expr)>,
+}
+
+/// What a transition writes besides state, counters and due time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Write {
+    pub on: Vec<Transition>,
+    pub column: Column,
+    pub value: Expr,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expr {
+    Null,
+    Literal(Literal),
+    Now,
+    Id,
+    /// The state that the row moved to, as its status column holds it.
+    State,
+    From,
+    Reason {
+        optional: bool,
+    },
+    Attempts,
+    ClaimedAt,
+    Worker,
+    Tsid,
+    Row {
+        column: String,
+        optional: bool,
+    },
+    Envelope {
+        field: String,
+        optional: bool,
+    },
+    Outcome {
+        field: String,
+        optional: bool,
+    },
+    Json(Vec<(String, Expr)>),
+}
+
+/// An equality join that feeds the composer, read after the claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Join {
+    pub alias: String,
+    pub table: String,
+    /// This table's column = (alias or `row`, column).
+    pub on: Vec<(String, (String, String))>,
+    pub columns: Vec<String>,
+    pub optional: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DynamoDb {
+    pub layout: String,
+    pub index: String,
+    pub ttl: String,
+}

@@ -1,0 +1,96 @@
+//! What a column is to us.
+
+use std::fmt;
+
+/// What a column is to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    Id,
+    Status,
+    Attempts,
+    MaxAttempts,
+    Due,
+    ClaimedAt,
+    LeaseUntil,
+    Attempted,
+    Owner,
+    Version,
+    Error,
+    Receipt,
+    Created,
+    Updated,
+    Finished,
+    Duration,
+    Priority,
+    Pool,
+}
+
+impl Role {
+    pub const ALL: [Self; 18] = [
+        Self::Id,
+        Self::Status,
+        Self::Attempts,
+        Self::MaxAttempts,
+        Self::Due,
+        Self::ClaimedAt,
+        Self::LeaseUntil,
+        Self::Attempted,
+        Self::Owner,
+        Self::Version,
+        Self::Error,
+        Self::Receipt,
+        Self::Created,
+        Self::Updated,
+        Self::Finished,
+        Self::Duration,
+        Self::Priority,
+        Self::Pool,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::Status => "status",
+            Self::Attempts => "attempts",
+            Self::MaxAttempts => "max_attempts",
+            Self::Due => "due",
+            Self::ClaimedAt => "claimed_at",
+            Self::LeaseUntil => "lease_until",
+            Self::Attempted => "attempted",
+            Self::Owner => "owner",
+            Self::Version => "version",
+            Self::Error => "error",
+            Self::Receipt => "receipt",
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Finished => "finished",
+            Self::Duration => "duration",
+            Self::Priority => "priority",
+            Self::Pool => "pool",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.name() == name)
+    }
+
+    /// Does the column hold a time?
+    pub fn is_time(self) -> bool {
+        matches!(
+            self,
+            Self::Due
+                | Self::ClaimedAt
+                | Self::LeaseUntil
+                | Self::Attempted
+                | Self::Created
+                | Self::Updated
+                | Self::Finished
+        )
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
