@@ -12,7 +12,7 @@ impl Proof<'_> {
         self.one_column_each();
         self.due();
         if self.column(Role::Attempts).is_none() {
-            self.lacks("columns", Role::Attempts, "rows would be tried for ever");
+            self.lacks("columns.attempts", Role::Attempts, "rows would be tried for ever");
         }
         if self.contract.claim.min_age > Duration::ZERO && self.column(Role::Created).is_none() {
             self.lacks("claim.min_age", Role::Created, "it counts since `created`");
@@ -33,12 +33,12 @@ impl Proof<'_> {
         self.contract.columns.0.get(&role).is_some_and(|column| !column.optional)
     }
 
+    /// Blames the key that asks for the role; where that is a default, the roles themselves.
     fn lacks(&self, at: &str, role: Role, why: &str) {
-        self.log.key(
-            at,
-            format!("no column plays the role `{role}`: {why}"),
-            format!("add {role} = \"COLUMN\" to [columns]"),
-        );
+        let what = format!("no column plays the role `{role}`: {why}");
+        let own = format!("columns.{role}");
+        let at = if self.log.knows(at) { at } else { own.as_str() };
+        self.log.key(at, what, format!("add {role} = \"COLUMN\" to [columns]"));
     }
 
     /// A column plays one role, but for times that are written together.
@@ -81,9 +81,8 @@ impl Proof<'_> {
                 self.lacks("due.defer", Role::Due, "it is where \"not before\" is kept");
             }
             Defer::Lease => {
-                let locks = self.sure(Role::ClaimedAt) || self.sure(Role::LeaseUntil);
                 let claims = self.contract.stages.iter().all(|stage| stage.claimed != Claimed::Same);
-                if !locks || !claims {
+                if !self.keeps_time() || !claims {
                     let what =
                         "needs a claimed state and claimed_at or lease_until to keep \"not before\" in";
                     self.log.key("due.defer", what, "write \"due\" or \"memory\"");
@@ -127,15 +126,18 @@ impl Proof<'_> {
                     "name a state, or write lease.by = \"due\"",
                 );
             }
-            (LeaseBy::Time, Claimed::State(_))
-                if !self.sure(Role::ClaimedAt) && !self.sure(Role::LeaseUntil) =>
-            {
+            (LeaseBy::Time, Claimed::State(_)) if !self.keeps_time() => {
                 let why =
                     "nothing else tells when a lease runs out, and a crashed worker's rows would be stuck";
                 self.lacks(&at, Role::ClaimedAt, why);
             }
             _ => {}
         }
+    }
+
+    /// Does every table tell how old a claim is?
+    fn keeps_time(&self) -> bool {
+        self.sure(Role::ClaimedAt) || self.sure(Role::LeaseUntil)
     }
 
     fn lease_key(&self, stage: &Stage, field: &str) -> String {
@@ -147,7 +149,8 @@ impl Proof<'_> {
         let at = self.lease_key(stage, "fence");
         let fence = &stage.lease.fence;
         if fence.is_empty() {
-            if stage.lease.by != LeaseBy::Exclusive {
+            let told = stage.lease.by == LeaseBy::Time && !self.keeps_time();
+            if stage.lease.by != LeaseBy::Exclusive && !told {
                 let what = "nothing fences a worker that lost its lease";
                 self.log.key(&at, what, "add a version or claimed_at column to [columns], and name it here");
             }

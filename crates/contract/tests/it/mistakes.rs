@@ -155,3 +155,35 @@ fn an_empty_file_says_what_is_required() {
         assert!(keys.contains(&key), "{key} is missing from {keys:?}");
     }
 }
+
+#[test]
+fn what_a_person_sees() {
+    let text = r#"contract = "x"
+version = "1.0"
+composer = "email"
+[table]
+name = "t"
+id = "id"
+[columns]
+status = "status"
+attempts = "n"
+clamed_at = "c"
+[[stage]]
+name = "s"
+ready = "new"
+claimed = "busy"
+delivered = "done"
+retry = "nw"
+dead = "dead"
+[retry]
+base = 30
+"#;
+    let problems = Contract::parse("x.toml", text).expect_err("many mistakes");
+    let shown = "\
+x.toml:7:2    columns.claimed_at  no column plays the role `claimed_at`: nothing else tells when a lease runs out, and a \
+                 crashed worker's rows would be stuck; add claimed_at = \"COLUMN\" to [columns]
+x.toml:10:13  columns.clamed_at   unknown role; did you mean `claimed_at`?
+x.toml:16:1   stage.s.retry       no claim takes rows from `nw`: a retry would never come; did you mean `new`?
+x.toml:19:8   retry.base          30 has no unit; write \"30s\" for seconds";
+    assert_eq!(problems.to_string(), shown);
+}

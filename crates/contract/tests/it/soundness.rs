@@ -144,10 +144,16 @@ const UNSOUND: &[(&str, &str, &str, &str, &str)] = &[
         "never comes to an end",
     ),
     // Roles.
-    ("outbox", "claimed_at = \"claimed_at\"", "", "lease.by", "no column plays the role `claimed_at`"),
+    (
+        "outbox",
+        "claimed_at = \"claimed_at\"",
+        "",
+        "columns.claimed_at",
+        "no column plays the role `claimed_at`",
+    ),
     ("outbox", "due        = \"next_attempt_at\"", "", "retry", "nothing remembers when a retry is due"),
     ("outbox", "created    = \"created_at\"\n", "", "claim.min_age", "no column plays the role `created`"),
-    ("outbox", "attempts   = \"retry_count\"\n", "", "columns", "tried for ever"),
+    ("outbox", "attempts   = \"retry_count\"\n", "", "columns.attempts", "tried for ever"),
     ("outbox", "fence = [\"version\"]", "fence = [\"due\"]", "lease.fence", "a claim does not write `due`"),
     ("mail_outbox", "fence   = [\"claimed_at\"]", "fence   = [\"owner\"]", "lease.fence", "may be absent"),
     (
