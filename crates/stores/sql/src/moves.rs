@@ -11,12 +11,12 @@ use crate::draft::{Draft, Source};
 use crate::table::Table;
 use crate::time::Shift;
 use crate::value::Writes;
-use crate::{Bind, Dialect, Script, Yields};
+use crate::{Bind, Dialect, Script, Step, Yields};
 
 /// Which rows of the move's states.
 enum Pick {
     /// Up to a limit, those that satisfy these, in the order of this expression.
-    Some { conditions: Vec<String>, order: Option<String>, since: Option<String> },
+    Some { conditions: Vec<String>, order: Option<String>, since: Vec<String> },
     /// The caller's keys.
     Named,
 }
@@ -46,7 +46,7 @@ impl Table<'_> {
     ) -> Script {
         let step = self.contract.reclaim_move(self.stage, to);
         let order = self.horizon().map(|column| self.instant(column));
-        let pick = Pick::Some { conditions, order, since: None };
+        let pick = Pick::Some { conditions, order, since: Vec::new() };
         self.picked(step, transitions, Some(LEASE_EXPIRED), &pick)
     }
 
@@ -58,7 +58,7 @@ impl Table<'_> {
         }
         conditions.extend(self.filter());
         let step = self.contract.spent_move(self.stage);
-        let pick = Pick::Some { conditions, order: None, since: None };
+        let pick = Pick::Some { conditions, order: None, since: Vec::new() };
         Some(self.picked(step, &[Transition::Swept], Some(ATTEMPTS_SPENT), &pick))
     }
 
@@ -81,7 +81,7 @@ impl Table<'_> {
             };
             conditions.extend(self.filter());
             let step = self.contract.sweep_move(self.stage, sweep);
-            let pick = Pick::Some { conditions, order, since: None };
+            let pick = Pick::Some { conditions, order, since: Vec::new() };
             self.picked(step, &[Transition::Swept], sweep.reason.as_deref(), &pick)
         };
         self.contract.sweeps.iter().map(sweep).collect()
@@ -102,8 +102,9 @@ impl Table<'_> {
         rule: Option<&OperatorMove>,
         transition: Transition,
     ) -> Vec<(String, Script)> {
-        let changed = [Role::Updated, Role::Finished, Role::Attempted, Role::ClaimedAt, Role::Created];
-        let since = changed.into_iter().find_map(|role| self.contract.column(role)).map(str::to_owned);
+        let changed = [Role::Updated, Role::Attempted, Role::ClaimedAt, Role::Created];
+        let columns = changed.into_iter().filter_map(|role| self.contract.column(role));
+        let since: Vec<String> = columns.map(str::to_owned).collect();
         self.operator(rule, transition, |_| Pick::Some {
             conditions: self.filter(),
             order: None,
@@ -156,7 +157,9 @@ impl Table<'_> {
             Pick::Some { conditions, order, since } => {
                 parts.push(self.in_states(writes.step.from, Lookup::Index));
                 parts.extend(conditions.iter().cloned());
-                parts.extend(since.as_deref().map(|column| self.changed_within(draft, column)));
+                if !since.is_empty() {
+                    parts.push(self.changed_within(draft, since));
+                }
                 // MySQL would sort, and lock, the whole table; all that match are moved sooner or later.
                 if let Some(order) = order.as_ref().filter(|_| self.dialect != Dialect::Mysql) {
                     tail = format!("\nORDER BY {order}");
@@ -167,11 +170,18 @@ impl Table<'_> {
         format!("FROM {} AS t\nWHERE {}{tail}", self.name(), parts.join("\n  AND "))
     }
 
-    fn changed_within(&self, draft: &Draft<'_>, column: &str) -> String {
+    /// The first of the columns that is not NULL tells when the row changed last.
+    fn changed_within(&self, draft: &Draft<'_>, columns: &[String]) -> String {
         let since = draft.bind(Bind::Since);
         let since = if self.dialect == Dialect::Postgres { format!("{since}::float8") } else { since };
-        let bound = self.bound(column, &Shift::Given { seconds: format!("(0 - {since})"), micros: 0 });
-        format!("({since} IS NULL OR {} >= {bound})", self.instant(column))
+        let back = Shift::Given { seconds: format!("(0 - {since})"), micros: 0 };
+        let mut unknown = String::new();
+        let mut parts = vec![format!("{since} IS NULL")];
+        for column in columns {
+            parts.push(format!("{unknown}{} >= {}", self.instant(column), self.bound(column, &back)));
+            unknown = format!("{unknown}{} IS NULL AND ", self.col(column));
+        }
+        format!("({})", parts.join(" OR "))
     }
 
     fn postgres_picked(
@@ -205,18 +215,40 @@ impl Table<'_> {
         source: &Source,
         pick: &Pick,
     ) -> Script {
-        let draft = Draft::new(self, source.clone());
-        let picking = self.picking(&draft, writes, pick);
-        let lock = if matches!(pick, Pick::Named) { "FOR UPDATE" } else { "FOR UPDATE SKIP LOCKED" };
-        let first = draft.finish(&format!("SELECT {}\n{picking}\n{lock}", self.key()), Yields::Keys);
+        let mut steps = vec![self.mysql_look(writes, pick)];
+        if let Pick::Some { conditions, .. } = pick {
+            steps.push(self.mysql_lock_held(writes, conditions));
+        }
         let draft = Draft::new(self, source.clone());
         let sets = draft.set_list(writes);
         let among = draft.among(&self.id(), Bind::Held);
-        let second =
-            draft.finish(&format!("UPDATE {} AS t SET {sets}\nWHERE {among}", self.name()), Yields::Nothing);
-        let mut steps = vec![first, second];
+        let update = format!("UPDATE {} AS t SET {sets}\nWHERE {among}", self.name());
+        steps.push(draft.finish(&update, Yields::Nothing));
         steps.extend(self.effect_steps(transitions, writes, source));
         Script { steps }
+    }
+
+    /// Looks without a lock: a scan that locks would hide ready rows from claims while it runs.
+    fn mysql_look(&self, writes: &Writes<'_>, pick: &Pick) -> Step {
+        let draft = Draft::own(self);
+        let picking = self.picking(&draft, writes, pick);
+        let lock = if matches!(pick, Pick::Named) { "\nFOR UPDATE" } else { "" };
+        draft.finish(&format!("SELECT {}\n{picking}{lock}", self.key()), Yields::Keys)
+    }
+
+    /// Locks what the look found, as far as it still holds.
+    fn mysql_lock_held(&self, writes: &Writes<'_>, conditions: &[String]) -> Step {
+        let draft = Draft::own(self);
+        let mut parts = vec![draft.among(&self.id(), Bind::Held)];
+        parts.push(self.in_states(writes.step.from, Lookup::Check));
+        parts.extend(conditions.iter().cloned());
+        let text = format!(
+            "SELECT {}\nFROM {} AS t\nWHERE {}\nFOR UPDATE SKIP LOCKED",
+            self.key(),
+            self.name(),
+            parts.join("\n  AND ")
+        );
+        draft.finish(&text, Yields::Keys)
     }
 
     fn sqlite_picked(

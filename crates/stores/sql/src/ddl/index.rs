@@ -54,6 +54,7 @@ pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
         };
         table.claim_indexes().into_iter().for_each(|index| add(Some(index)));
         add(table.lease_index());
+        add(table.spent_index());
         table.purge_indexes().into_iter().for_each(|index| add(Some(index)));
     }
     Ok(needed)
@@ -79,7 +80,7 @@ impl Table<'_> {
                 .collect();
         }
         let keys: Vec<String> =
-            order.iter().map(|(key, direction)| format!("{}{direction}", self.index_key(key))).collect();
+            order.iter().map(|(key, direction)| format!("{}{direction}", index_key(key))).collect();
         let mut condition = vec![self.in_states(&self.stage.ready, Lookup::Index)];
         condition.extend(self.filter());
         vec![self.partial_index(&name, &keys, &condition.join(" AND "))]
@@ -94,6 +95,17 @@ impl Table<'_> {
         Some(self.timed_index(&name, state, horizon))
     }
 
+    /// Next to empty, so that the sweep of spent rows need not look at the backlog. MySQL has no such index.
+    fn spent_index(&self) -> Option<Needed> {
+        if self.dialect == Dialect::Mysql {
+            return None;
+        }
+        let mut condition = vec![self.in_states(&self.stage.ready, Lookup::Index), self.is_spent()?];
+        condition.extend(self.filter());
+        let name = format!("{}_spent{}", self.stage.name, self.stage.attempts.max);
+        Some(self.partial_index(&name, &[self.quote(&self.contract.table.id)], &condition.join(" AND ")))
+    }
+
     fn purge_indexes(&self) -> Vec<Needed> {
         let rules = self.contract.retention.iter().filter(|rule| !rule.since.is_empty());
         let index = |rule: &postrider_contract::Retention| {
@@ -101,7 +113,7 @@ impl Table<'_> {
             match self.purge_age(rule) {
                 Some(age) if self.dialect != Dialect::Mysql => {
                     let condition = self.in_state(rule.state, Lookup::Index);
-                    self.partial_index(&name, &[self.index_key(&age)], &condition)
+                    self.partial_index(&name, &[index_key(&age)], &condition)
                 }
                 _ => self.timed_index(&name, rule.state, &rule.since[0]),
             }
@@ -113,17 +125,10 @@ impl Table<'_> {
         match self.dialect {
             Dialect::Mysql => self.mysql_index(name, state, &[(column.to_owned(), false)]),
             Dialect::Postgres | Dialect::Sqlite => {
-                let key = self.index_key(&self.instant(column));
+                let key = index_key(&self.instant(column));
                 self.partial_index(name, &[key], &self.in_state(state, Lookup::Index))
             }
         }
-    }
-
-    /// A column as it is; anything else in brackets.
-    fn index_key(&self, expression: &str) -> String {
-        let bare = returning(expression);
-        let is_column = bare.starts_with('"') && bare.matches('"').count() == 2 && bare.ends_with('"');
-        if is_column { bare } else { format!("({bare})") }
     }
 
     fn partial_index(&self, name: &str, keys: &[String], condition: &str) -> Needed {
@@ -170,6 +175,13 @@ impl Table<'_> {
         let columns = columns.into_iter().map(|(column, _)| column).collect();
         Needed { index: Index { name, columns, partial: false }, create }
     }
+}
+
+/// A column as it is; anything else in brackets.
+fn index_key(expression: &str) -> String {
+    let bare = returning(expression);
+    let is_column = bare.starts_with('"') && bare.matches('"').count() == 2 && bare.ends_with('"');
+    if is_column { bare } else { format!("({bare})") }
 }
 
 fn plain_column(key: &str) -> Option<String> {

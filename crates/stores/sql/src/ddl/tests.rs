@@ -43,6 +43,8 @@ fn g4_an_old_table_gets_columns_and_indexes_and_loses_nothing() {
              (\"next_attempt_at\", \"id\") WHERE \"status\" = 'queued'",
             "CREATE INDEX IF NOT EXISTS \"mail_outbox_dispatch_lease\" ON \"mail_outbox\" \
              (\"lease_until\") WHERE \"status\" = 'dispatching'",
+            "CREATE INDEX IF NOT EXISTS \"mail_outbox_dispatch_spent5\" ON \"mail_outbox\" \
+             (\"id\") WHERE \"status\" = 'queued' AND \"retry_count\" >= 5",
         ]
     );
 }

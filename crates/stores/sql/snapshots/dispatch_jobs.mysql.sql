@@ -1,0 +1,1500 @@
+-- dispatch_jobs: every statement. Written by the snapshot test; do not edit.
+
+-- create
+CREATE TABLE IF NOT EXISTS `dispatch_jobs` (
+    id VARCHAR(13) NOT NULL PRIMARY KEY,
+    external_id VARCHAR(255),
+    `source` VARCHAR(255),
+    kind VARCHAR(16) NOT NULL DEFAULT 'TASK',
+    `code` VARCHAR(255) NOT NULL,
+    subject VARCHAR(255),
+    event_id VARCHAR(64),
+    correlation_id VARCHAR(255),
+    target_url VARCHAR(2000) NOT NULL,
+    protocol VARCHAR(32) NOT NULL DEFAULT 'HTTP_WEBHOOK',
+    headers LONGTEXT,
+    payload LONGTEXT,
+    payload_content_type VARCHAR(255) NOT NULL DEFAULT 'application/json',
+    data_only BOOLEAN NOT NULL DEFAULT true,
+    service_account_id VARCHAR(13),
+    client_id VARCHAR(64),
+    subscription_id VARCHAR(13),
+    `mode` VARCHAR(32) NOT NULL DEFAULT 'IMMEDIATE',
+    dispatch_pool_id VARCHAR(64),
+    message_group VARCHAR(255),
+    `sequence` INT NOT NULL DEFAULT 99,
+    timeout_seconds INT NOT NULL DEFAULT 30,
+    schema_id VARCHAR(255),
+    `status` VARCHAR(16) NOT NULL DEFAULT 'QUEUED',
+    max_retries INT,
+    retry_strategy VARCHAR(255),
+    scheduled_for DATETIME(6),
+    expires_at DATETIME(6),
+    next_attempt_at DATETIME(6),
+    queued_at DATETIME(6),
+    attempt_count INT NOT NULL DEFAULT 0,
+    last_attempt_at DATETIME(6),
+    completed_at DATETIME(6),
+    duration_millis BIGINT,
+    last_error LONGTEXT,
+    idempotency_key VARCHAR(255),
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    updated_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    claimed_by VARCHAR(64),
+    lease_until DATETIME(6),
+    group_key VARCHAR(350) GENERATED ALWAYS AS (CASE WHEN message_group IS NOT NULL THEN CONCAT(COALESCE(client_id, ''), ':', message_group) END) STORED
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- create
+CREATE INDEX dispatch_jobs_idempotency ON `dispatch_jobs` (client_id, idempotency_key);
+
+-- create
+CREATE TABLE IF NOT EXISTS dispatch_attempts (
+    id VARCHAR(13) NOT NULL PRIMARY KEY,
+    job_id VARCHAR(13) NOT NULL,
+    attempt_number INT NOT NULL,
+    attempted_at DATETIME(6),
+    completed_at DATETIME(6),
+    duration_millis BIGINT,
+    `status` VARCHAR(32),
+    response_code INT,
+    response_body LONGTEXT,
+    error_message LONGTEXT,
+    error_stack_trace LONGTEXT,
+    error_type VARCHAR(16),
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    FOREIGN KEY (job_id) REFERENCES `dispatch_jobs` (id) ON DELETE CASCADE
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- create
+CREATE INDEX dispatch_attempts_job ON dispatch_attempts (job_id, attempt_number);
+
+-- create
+CREATE TABLE IF NOT EXISTS dispatch_job_metadata (
+    id VARCHAR(13) NOT NULL PRIMARY KEY,
+    job_id VARCHAR(13) NOT NULL,
+    `key` VARCHAR(128) NOT NULL,
+    `value` VARCHAR(255) NOT NULL,
+    FOREIGN KEY (job_id) REFERENCES `dispatch_jobs` (id) ON DELETE CASCADE
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- create
+CREATE INDEX dispatch_job_metadata_search ON dispatch_job_metadata (`key`, `value`, job_id);
+
+-- create
+CREATE INDEX dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
+
+-- create
+CREATE INDEX `dispatch_jobs_deliver_claim` ON `dispatch_jobs` (`status`, `next_attempt_at`, `id`);
+
+-- create
+CREATE INDEX `dispatch_jobs_deliver_lease` ON `dispatch_jobs` (`status`, `lease_until`);
+
+-- deliver: layout Layout { integer_id: false, fences: 2, claim_time: Some(0), fields: ["account", "code", "content_type", "data_only", "dedupe", "headers", "payload", "source", "subject", "timeout", "url"], joined: [] }
+
+-- deliver: claim 1, step 1: [Limit] -> Rows
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CAST(t.`group_key` AS CHAR), CAST(t.`dispatch_pool_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'QUEUED'
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+ORDER BY t.`next_attempt_at`, t.`id`
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: claim 1, step 2: [ClaimTime, Owner, Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'IN_PROGRESS', t.`last_attempt_at` = ?, t.`lease_until` = CAST(GREATEST(UTC_TIMESTAMP(6) + INTERVAL 60 SECOND, COALESCE(t.`lease_until` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL 60 SECOND)) AS DATETIME(6)), t.`claimed_by` = LEFT(?, 64), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: claim 2, step 1: [Limit] -> Rows
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CAST(t.`group_key` AS CHAR), CAST(t.`dispatch_pool_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+ORDER BY t.`next_attempt_at`, t.`id`
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: claim 2, step 2: [ClaimTime, Owner, Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'IN_PROGRESS', t.`last_attempt_at` = ?, t.`lease_until` = CAST(GREATEST(UTC_TIMESTAMP(6) + INTERVAL 60 SECOND, COALESCE(t.`lease_until` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL 60 SECOND)) AS DATETIME(6)), t.`claimed_by` = LEFT(?, 64), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: load: [Ids] -> Other
+SELECT CAST(t.`id` AS CHAR), t.`service_account_id`, t.`code`, t.`payload_content_type`, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, t.`id`, t.`headers`, t.`payload`, t.`source`, t.`subject`, CAST(t.`timeout_seconds` AS CHAR), t.`target_url`
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids});
+
+-- deliver: settle delivered, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> v.`f0`
+  AND t.`attempt_count` <=> v.`f1`
+FOR UPDATE;
+
+-- deliver: settle delivered, each, step 2: [Rows([Outcome("duration_ms"), Id]), Held] -> Nothing
+UPDATE `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'COMPLETED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = NULL, t.`completed_at` = UTC_TIMESTAMP(6), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: settle delivered, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"), Outcome("body"), Reason, Outcome("class"), Id]), Held] -> Nothing
+INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `duration_millis`, `status`, `response_code`, `response_body`, `error_message`, `error_type`, `created_at`)
+SELECT v.`tsid`, t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), v.`o_duration_ms`, LEFT(v.`o_result`, 32), v.`o_status`, v.`o_body`, v.`reason`, LEFT(v.`o_class`, 16), UTC_TIMESTAMP(6)
+FROM `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`tsid` CHAR(13) PATH '$.tsid', `o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `o_result` LONGTEXT PATH '$.o_result', `o_status` LONGTEXT PATH '$.o_status', `o_body` LONGTEXT PATH '$.o_body', `reason` LONGTEXT PATH '$.reason', `o_class` LONGTEXT PATH '$.o_class', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- deliver: settle retry, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> v.`f0`
+  AND t.`attempt_count` <=> v.`f1`
+FOR UPDATE;
+
+-- deliver: settle retry, each, step 2: [Rows([Outcome("duration_ms"), Delay, Reason, Id]), Held] -> Nothing
+UPDATE `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = v.`reason`, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: settle retry, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"), Outcome("body"), Reason, Outcome("class"), Id]), Held] -> Nothing
+INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `duration_millis`, `status`, `response_code`, `response_body`, `error_message`, `error_type`, `created_at`)
+SELECT v.`tsid`, t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), v.`o_duration_ms`, LEFT(v.`o_result`, 32), v.`o_status`, v.`o_body`, v.`reason`, LEFT(v.`o_class`, 16), UTC_TIMESTAMP(6)
+FROM `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`tsid` CHAR(13) PATH '$.tsid', `o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `o_result` LONGTEXT PATH '$.o_result', `o_status` LONGTEXT PATH '$.o_status', `o_body` LONGTEXT PATH '$.o_body', `reason` LONGTEXT PATH '$.reason', `o_class` LONGTEXT PATH '$.o_class', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- deliver: settle dead, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> v.`f0`
+  AND t.`attempt_count` <=> v.`f1`
+FOR UPDATE;
+
+-- deliver: settle dead, each, step 2: [Rows([Outcome("duration_ms"), Reason, Id]), Held] -> Nothing
+UPDATE `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = v.`reason`, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: settle dead, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"), Outcome("body"), Reason, Outcome("class"), Id]), Held] -> Nothing
+INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `duration_millis`, `status`, `response_code`, `response_body`, `error_message`, `error_type`, `created_at`)
+SELECT v.`tsid`, t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), v.`o_duration_ms`, LEFT(v.`o_result`, 32), v.`o_status`, v.`o_body`, v.`reason`, LEFT(v.`o_class`, 16), UTC_TIMESTAMP(6)
+FROM `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`tsid` CHAR(13) PATH '$.tsid', `o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `o_result` LONGTEXT PATH '$.o_result', `o_status` LONGTEXT PATH '$.o_status', `o_body` LONGTEXT PATH '$.o_body', `reason` LONGTEXT PATH '$.reason', `o_class` LONGTEXT PATH '$.o_class', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- deliver: settle rejected, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> v.`f0`
+  AND t.`attempt_count` <=> v.`f1`
+FOR UPDATE;
+
+-- deliver: settle rejected, each, step 2: [Rows([Outcome("duration_ms"), Reason, Id]), Held] -> Nothing
+UPDATE `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = v.`reason`, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: settle rejected, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"), Outcome("body"), Reason, Outcome("class"), Id]), Held] -> Nothing
+INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `duration_millis`, `status`, `response_code`, `response_body`, `error_message`, `error_type`, `created_at`)
+SELECT v.`tsid`, t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), v.`o_duration_ms`, LEFT(v.`o_result`, 32), v.`o_status`, v.`o_body`, v.`reason`, LEFT(v.`o_class`, 16), UTC_TIMESTAMP(6)
+FROM `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`tsid` CHAR(13) PATH '$.tsid', `o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `o_result` LONGTEXT PATH '$.o_result', `o_status` LONGTEXT PATH '$.o_status', `o_body` LONGTEXT PATH '$.o_body', `reason` LONGTEXT PATH '$.reason', `o_class` LONGTEXT PATH '$.o_class', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- deliver: settle skipped, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> CAST(? AS DATETIME(6))
+  AND t.`attempt_count` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- deliver: settle skipped, uniform, step 2: [One(Outcome("duration_ms")), One(Reason), Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(?, 0), t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = ?, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: settle skipped, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> v.`f0`
+  AND t.`attempt_count` <=> v.`f1`
+FOR UPDATE;
+
+-- deliver: settle skipped, each, step 2: [Rows([Outcome("duration_ms"), Reason, Id]), Held] -> Nothing
+UPDATE `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = v.`reason`, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: settle deferred, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> CAST(? AS DATETIME(6))
+  AND t.`attempt_count` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- deliver: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: settle deferred, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> v.`f0`
+  AND t.`attempt_count` <=> v.`f1`
+FOR UPDATE;
+
+-- deliver: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
+UPDATE `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: settle released, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> CAST(? AS DATETIME(6))
+  AND t.`attempt_count` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- deliver: settle released, uniform, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = COALESCE(t.`next_attempt_at`, UTC_TIMESTAMP(6)), t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: settle released, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> v.`f0`
+  AND t.`attempt_count` <=> v.`f1`
+FOR UPDATE;
+
+-- deliver: settle released, each, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = COALESCE(t.`next_attempt_at`, UTC_TIMESTAMP(6)), t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: extend, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> v.`f0`
+  AND t.`attempt_count` <=> v.`f1`
+FOR UPDATE;
+
+-- deliver: extend, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`lease_until` = CAST(GREATEST(UTC_TIMESTAMP(6) + INTERVAL 60 SECOND, COALESCE(t.`lease_until` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL 60 SECOND)) AS DATETIME(6)), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: extend, step 3: [Held] -> Leases
+SELECT CAST(t.`id` AS CHAR), CAST(t.`last_attempt_at` AS CHAR), CAST(t.`attempt_count` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held});
+
+-- deliver: reclaim, dead, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'IN_PROGRESS'
+  AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
+  AND t.`attempt_count` + 1 >= COALESCE(t.`max_retries`, 3)
+LIMIT ?;
+
+-- deliver: reclaim, dead, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'IN_PROGRESS'
+  AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
+  AND t.`attempt_count` + 1 >= COALESCE(t.`max_retries`, 3)
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: reclaim, dead, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = 'lease expired: the worker that held it is gone', t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: reclaim, dead, step 4: [Held] -> Nothing
+INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `duration_millis`, `status`, `response_code`, `response_body`, `error_message`, `error_type`, `created_at`)
+SELECT CONCAT(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 60) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 55) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 50) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 45) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 40) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 35) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 30) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 25) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 20) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 15) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 10) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 5) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 0) & 31 AS SIGNED) + 1, 1)), t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), NULL, NULL, NULL, NULL, 'lease expired: the worker that held it is gone', NULL, UTC_TIMESTAMP(6)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held});
+
+-- deliver: reclaim, dead, step 5: [Held] -> Nothing
+INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `status`, `error_message`, `error_type`, `created_at`)
+SELECT CONCAT(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 60) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 55) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 50) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 45) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 40) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 35) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 30) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 25) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 20) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 15) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 10) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 5) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 0) & 31 AS SIGNED) + 1, 1)), t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', UTC_TIMESTAMP(6)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held});
+
+-- deliver: reclaim, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'IN_PROGRESS'
+  AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
+  AND t.`attempt_count` + 1 < COALESCE(t.`max_retries`, 3)
+LIMIT ?;
+
+-- deliver: reclaim, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'IN_PROGRESS'
+  AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
+  AND t.`attempt_count` + 1 < COALESCE(t.`max_retries`, 3)
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: reclaim, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = 'lease expired: the worker that held it is gone', t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: reclaim, step 4: [Held] -> Nothing
+INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `status`, `error_message`, `error_type`, `created_at`)
+SELECT CONCAT(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 60) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 55) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 50) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 45) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 40) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 35) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 30) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 25) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 20) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 15) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 10) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 5) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + (CONNECTION_ID() & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 0) & 31 AS SIGNED) + 1, 1)), t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', UTC_TIMESTAMP(6)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held});
+
+-- deliver: spent, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
+  AND t.`attempt_count` >= COALESCE(t.`max_retries`, 3)
+LIMIT ?;
+
+-- deliver: spent, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
+  AND t.`attempt_count` >= COALESCE(t.`max_retries`, 3)
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: spent, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`last_error` = COALESCE(t.`last_error`, 'attempts spent'), t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: sweep 1, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'QUEUED'
+  AND t.`queued_at` < UTC_TIMESTAMP(6) - INTERVAL 900 SECOND
+LIMIT ?;
+
+-- deliver: sweep 1, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'QUEUED'
+  AND t.`queued_at` < UTC_TIMESTAMP(6) - INTERVAL 900 SECOND
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: sweep 1, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'PENDING', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: sweep 2, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'PENDING'
+  AND (t.`scheduled_for` IS NULL OR t.`scheduled_for` <= UTC_TIMESTAMP(6))
+LIMIT ?;
+
+-- deliver: sweep 2, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'PENDING'
+  AND (t.`scheduled_for` IS NULL OR t.`scheduled_for` <= UTC_TIMESTAMP(6))
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: sweep 2, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`queued_at` = UTC_TIMESTAMP(6), t.`status` = 'QUEUED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: sweep 3, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'PENDING') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
+  AND t.`expires_at` <= UTC_TIMESTAMP(6)
+LIMIT ?;
+
+-- deliver: sweep 3, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND ((t.`status` = 'QUEUED') OR (t.`status` = 'PENDING') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
+  AND t.`expires_at` <= UTC_TIMESTAMP(6)
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: sweep 3, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`last_error` = 'expired before delivery', t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED)
+FROM `dispatch_jobs` AS t
+WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
+  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+ORDER BY t.`next_attempt_at`
+LIMIT 1;
+
+-- deliver: lag: [] -> Other
+SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `dispatch_jobs` AS t WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3) ORDER BY t.`next_attempt_at` LIMIT 1),
+  (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' ORDER BY t.`last_attempt_at` LIMIT 1);
+
+-- deliver: show: [Ids] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids});
+
+-- deliver: census RETRYING: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `dispatch_jobs` AS t WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL LIMIT 10001) AS counted;
+
+-- deliver: census DEAD: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `dispatch_jobs` AS t WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL LIMIT 10001) AS counted;
+
+-- deliver: census QUEUED: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `dispatch_jobs` AS t WHERE t.`status` = 'QUEUED' LIMIT 10001) AS counted;
+
+-- deliver: census IN_PROGRESS: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' LIMIT 10001) AS counted;
+
+-- deliver: census COMPLETED: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `dispatch_jobs` AS t WHERE t.`status` = 'COMPLETED' LIMIT 10001) AS counted;
+
+-- deliver: census PENDING: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `dispatch_jobs` AS t WHERE t.`status` = 'PENDING' LIMIT 10001) AS counted;
+
+-- deliver: census CANCELLED: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `dispatch_jobs` AS t WHERE t.`status` = 'CANCELLED' LIMIT 10001) AS counted;
+
+-- deliver: requeue ids DEAD, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL
+FOR UPDATE;
+
+-- deliver: requeue ids DEAD, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = 0, t.`last_error` = NULL, t.`completed_at` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: requeue state DEAD, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`last_attempt_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`last_attempt_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
+
+-- deliver: requeue state DEAD, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: requeue state DEAD, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = 0, t.`last_error` = NULL, t.`completed_at` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: cancel ids QUEUED, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'QUEUED'
+FOR UPDATE;
+
+-- deliver: cancel ids QUEUED, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'CANCELLED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: cancel ids PENDING, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PENDING'
+FOR UPDATE;
+
+-- deliver: cancel ids PENDING, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'CANCELLED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: cancel ids RETRYING, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+FOR UPDATE;
+
+-- deliver: cancel ids RETRYING, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'CANCELLED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: cancel ids DEAD, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL
+FOR UPDATE;
+
+-- deliver: cancel ids DEAD, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'CANCELLED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: cancel ids IN_PROGRESS, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'IN_PROGRESS'
+FOR UPDATE;
+
+-- deliver: cancel ids IN_PROGRESS, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'CANCELLED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: cancel state QUEUED, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'QUEUED'
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`last_attempt_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`last_attempt_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
+
+-- deliver: cancel state QUEUED, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'QUEUED'
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: cancel state QUEUED, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'CANCELLED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: cancel state PENDING, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'PENDING'
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`last_attempt_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`last_attempt_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
+
+-- deliver: cancel state PENDING, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'PENDING'
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: cancel state PENDING, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'CANCELLED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: cancel state RETRYING, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`last_attempt_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`last_attempt_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
+
+-- deliver: cancel state RETRYING, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: cancel state RETRYING, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'CANCELLED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: cancel state DEAD, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`last_attempt_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`last_attempt_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
+
+-- deliver: cancel state DEAD, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: cancel state DEAD, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'CANCELLED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: cancel state IN_PROGRESS, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'IN_PROGRESS'
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`last_attempt_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`last_attempt_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
+
+-- deliver: cancel state IN_PROGRESS, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'IN_PROGRESS'
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: cancel state IN_PROGRESS, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'CANCELLED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: complete ids DEAD, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL
+FOR UPDATE;
+
+-- deliver: complete ids DEAD, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'COMPLETED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`completed_at` = UTC_TIMESTAMP(6), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: complete ids RETRYING, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+FOR UPDATE;
+
+-- deliver: complete ids RETRYING, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'COMPLETED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`completed_at` = UTC_TIMESTAMP(6), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: browse all: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse CANCELLED: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'CANCELLED'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse COMPLETED: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'COMPLETED'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse DEAD: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse IN_PROGRESS: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'IN_PROGRESS'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse PENDING: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'PENDING'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse QUEUED: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'QUEUED'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse RETRYING: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse after all: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse after CANCELLED: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'CANCELLED' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse after COMPLETED: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'COMPLETED' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse after DEAD: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse after IN_PROGRESS: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'IN_PROGRESS' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse after PENDING: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'PENDING' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse after QUEUED: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'QUEUED' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- deliver: browse after RETRYING: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN 'RETRYING' WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL THEN 'DEAD' WHEN t.`status` = 'QUEUED' THEN 'QUEUED' WHEN t.`status` = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t.`status` = 'COMPLETED' THEN 'COMPLETED' WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`external_id` AS CHAR),
+  CAST(t.`source` AS CHAR),
+  CAST(t.`kind` AS CHAR),
+  CAST(t.`code` AS CHAR),
+  CAST(t.`subject` AS CHAR),
+  CAST(t.`event_id` AS CHAR),
+  CAST(t.`correlation_id` AS CHAR),
+  CAST(t.`target_url` AS CHAR),
+  CAST(t.`protocol` AS CHAR),
+  CAST(t.`headers` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`payload_content_type` AS CHAR),
+  CAST(t.`data_only` AS CHAR),
+  CAST(t.`service_account_id` AS CHAR),
+  CAST(t.`client_id` AS CHAR),
+  CAST(t.`subscription_id` AS CHAR),
+  CAST(t.`mode` AS CHAR),
+  CAST(t.`dispatch_pool_id` AS CHAR),
+  CAST(t.`message_group` AS CHAR),
+  CAST(t.`sequence` AS CHAR),
+  CAST(t.`timeout_seconds` AS CHAR),
+  CAST(t.`schema_id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`max_retries` AS CHAR),
+  CAST(t.`retry_strategy` AS CHAR),
+  CAST(t.`scheduled_for` AS CHAR),
+  CAST(t.`expires_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`queued_at` AS CHAR),
+  CAST(t.`attempt_count` AS CHAR),
+  CAST(t.`last_attempt_at` AS CHAR),
+  CAST(t.`completed_at` AS CHAR),
+  CAST(t.`duration_millis` AS CHAR),
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`claimed_by` AS CHAR),
+  CAST(t.`lease_until` AS CHAR),
+  CAST(t.`group_key` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;

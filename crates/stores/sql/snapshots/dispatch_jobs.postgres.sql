@@ -1,0 +1,1424 @@
+-- dispatch_jobs: every statement. Written by the snapshot test; do not edit.
+
+-- create
+CREATE TABLE IF NOT EXISTS "dispatch_jobs" (
+    id varchar(13) NOT NULL PRIMARY KEY,
+    external_id varchar(255),
+    "source" varchar(255),
+    kind varchar(16) NOT NULL DEFAULT 'TASK',
+    "code" varchar(255) NOT NULL,
+    subject varchar(255),
+    event_id varchar(64),
+    correlation_id varchar(255),
+    target_url varchar(2000) NOT NULL,
+    protocol varchar(32) NOT NULL DEFAULT 'HTTP_WEBHOOK',
+    headers text,
+    payload text,
+    payload_content_type varchar(255) NOT NULL DEFAULT 'application/json',
+    data_only boolean NOT NULL DEFAULT true,
+    service_account_id varchar(13),
+    client_id varchar(64),
+    subscription_id varchar(13),
+    "mode" varchar(32) NOT NULL DEFAULT 'IMMEDIATE',
+    dispatch_pool_id varchar(64),
+    message_group varchar(255),
+    "sequence" integer NOT NULL DEFAULT 99,
+    timeout_seconds integer NOT NULL DEFAULT 30,
+    schema_id varchar(255),
+    "status" varchar(16) NOT NULL DEFAULT 'QUEUED',
+    max_retries integer,
+    retry_strategy varchar(255),
+    scheduled_for timestamptz,
+    expires_at timestamptz,
+    next_attempt_at timestamptz,
+    queued_at timestamptz,
+    attempt_count integer NOT NULL DEFAULT 0,
+    last_attempt_at timestamptz,
+    completed_at timestamptz,
+    duration_millis bigint,
+    last_error text,
+    idempotency_key varchar(255),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    claimed_by varchar(64),
+    lease_until timestamptz,
+    group_key text GENERATED ALWAYS AS (CASE WHEN message_group IS NOT NULL THEN coalesce(client_id, '') || ':' || message_group END) STORED
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
+
+-- create
+CREATE INDEX IF NOT EXISTS dispatch_jobs_idempotency ON "dispatch_jobs" (client_id, idempotency_key);
+
+-- create
+CREATE TABLE IF NOT EXISTS dispatch_attempts (
+    id varchar(13) NOT NULL PRIMARY KEY,
+    job_id varchar(13) NOT NULL,
+    attempt_number integer NOT NULL,
+    attempted_at timestamptz,
+    completed_at timestamptz,
+    duration_millis bigint,
+    "status" varchar(32),
+    response_code integer,
+    response_body text,
+    error_message text,
+    error_stack_trace text,
+    error_type varchar(16),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    FOREIGN KEY (job_id) REFERENCES "dispatch_jobs" (id) ON DELETE CASCADE
+);
+
+-- create
+CREATE INDEX IF NOT EXISTS dispatch_attempts_job ON dispatch_attempts (job_id, attempt_number);
+
+-- create
+CREATE TABLE IF NOT EXISTS dispatch_job_metadata (
+    id varchar(13) NOT NULL PRIMARY KEY,
+    job_id varchar(13) NOT NULL,
+    "key" varchar(128) NOT NULL,
+    "value" varchar(255) NOT NULL,
+    FOREIGN KEY (job_id) REFERENCES "dispatch_jobs" (id) ON DELETE CASCADE
+);
+
+-- create
+CREATE INDEX IF NOT EXISTS dispatch_job_metadata_search ON dispatch_job_metadata ("key", "value", job_id);
+
+-- create
+CREATE INDEX IF NOT EXISTS dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
+
+-- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_claim" ON "dispatch_jobs" ((COALESCE("next_attempt_at", '-infinity')), "id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL));
+
+-- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_lease" ON "dispatch_jobs" ("lease_until") WHERE "status" = 'IN_PROGRESS';
+
+-- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_spent3" ON "dispatch_jobs" ("id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND "attempt_count" >= COALESCE("max_retries", 3);
+
+-- deliver: layout Layout { integer_id: false, fences: 2, claim_time: None, fields: ["account", "code", "content_type", "data_only", "dedupe", "headers", "payload", "source", "subject", "timeout", "url"], joined: [] }
+
+-- deliver: claim 1: [Limit, Owner] -> Rows
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id"
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($2::text, 64), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."attempt_count", t."code", t."created_at", t."data_only", t."dispatch_pool_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."target_url", t."timeout_seconds")
+SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, (t."group_key")::text, (t."dispatch_pool_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
+FROM moved AS t
+ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id";
+
+-- deliver: load: [Ids] -> Other
+SELECT (t."id")::text, (t."service_account_id")::text, (t."code")::text, (t."payload_content_type")::text, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, (t."id")::text, (t."headers")::text, (t."payload")::text, (t."source")::text, (t."subject")::text, (t."timeout_seconds")::text, (t."target_url")::text
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[]);
+
+-- deliver: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")), Array(Tsid), Array(Outcome("result")), Array(Outcome("status")), Array(Outcome("body")), Array(Reason), Array(Outcome("class"))] -> Keys
+WITH moved AS (
+UPDATE "dispatch_jobs" AS t SET "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE((v."o_duration_ms")::bigint, 0), "status" = 'COMPLETED', "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = NULL, "completed_at" = now(), "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[]) AS v("id", "f0", "f1", "o_duration_ms", "tsid", "o_result", "o_status", "o_body", "reason", "o_class")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+RETURNING t.*, v."tsid" AS "postrider tsid", v."o_duration_ms" AS "postrider o_duration_ms", v."o_result" AS "postrider o_result", v."o_status" AS "postrider o_status", v."o_body" AS "postrider o_body", v."reason" AS "postrider reason", v."o_class" AS "postrider o_class"),
+effect0 AS (
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "duration_millis", "status", "response_code", "response_body", "error_message", "error_type", "created_at")
+SELECT t."postrider tsid", t."id", t."attempt_count", t."last_attempt_at", now(), (t."postrider o_duration_ms")::bigint, LEFT(t."postrider o_result", 32), (t."postrider o_status")::integer, t."postrider o_body", t."postrider reason", LEFT(t."postrider o_class", 16), now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")), Array(Delay), Array(Reason), Array(Tsid), Array(Outcome("result")), Array(Outcome("status")), Array(Outcome("body")), Array(Outcome("class"))] -> Keys
+WITH moved AS (
+UPDATE "dispatch_jobs" AS t SET "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE((v."o_duration_ms")::bigint, 0), "status" = 'ERROR', "next_attempt_at" = now() + make_interval(secs => v."delay"), "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = v."reason", "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[], $4::text[], $5::float8[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[]) AS v("id", "f0", "f1", "o_duration_ms", "delay", "reason", "tsid", "o_result", "o_status", "o_body", "o_class")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+RETURNING t.*, v."tsid" AS "postrider tsid", v."o_duration_ms" AS "postrider o_duration_ms", v."o_result" AS "postrider o_result", v."o_status" AS "postrider o_status", v."o_body" AS "postrider o_body", v."reason" AS "postrider reason", v."o_class" AS "postrider o_class"),
+effect0 AS (
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "duration_millis", "status", "response_code", "response_body", "error_message", "error_type", "created_at")
+SELECT t."postrider tsid", t."id", t."attempt_count", t."last_attempt_at", now(), (t."postrider o_duration_ms")::bigint, LEFT(t."postrider o_result", 32), (t."postrider o_status")::integer, t."postrider o_body", t."postrider reason", LEFT(t."postrider o_class", 16), now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: settle dead, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")), Array(Reason), Array(Tsid), Array(Outcome("result")), Array(Outcome("status")), Array(Outcome("body")), Array(Outcome("class"))] -> Keys
+WITH moved AS (
+UPDATE "dispatch_jobs" AS t SET "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE((v."o_duration_ms")::bigint, 0), "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = v."reason", "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[]) AS v("id", "f0", "f1", "o_duration_ms", "reason", "tsid", "o_result", "o_status", "o_body", "o_class")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+RETURNING t.*, v."tsid" AS "postrider tsid", v."o_duration_ms" AS "postrider o_duration_ms", v."o_result" AS "postrider o_result", v."o_status" AS "postrider o_status", v."o_body" AS "postrider o_body", v."reason" AS "postrider reason", v."o_class" AS "postrider o_class"),
+effect0 AS (
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "duration_millis", "status", "response_code", "response_body", "error_message", "error_type", "created_at")
+SELECT t."postrider tsid", t."id", t."attempt_count", t."last_attempt_at", now(), (t."postrider o_duration_ms")::bigint, LEFT(t."postrider o_result", 32), (t."postrider o_status")::integer, t."postrider o_body", t."postrider reason", LEFT(t."postrider o_class", 16), now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")), Array(Reason), Array(Tsid), Array(Outcome("result")), Array(Outcome("status")), Array(Outcome("body")), Array(Outcome("class"))] -> Keys
+WITH moved AS (
+UPDATE "dispatch_jobs" AS t SET "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE((v."o_duration_ms")::bigint, 0), "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = v."reason", "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[]) AS v("id", "f0", "f1", "o_duration_ms", "reason", "tsid", "o_result", "o_status", "o_body", "o_class")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+RETURNING t.*, v."tsid" AS "postrider tsid", v."o_duration_ms" AS "postrider o_duration_ms", v."o_result" AS "postrider o_result", v."o_status" AS "postrider o_status", v."o_body" AS "postrider o_body", v."reason" AS "postrider reason", v."o_class" AS "postrider o_class"),
+effect0 AS (
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "duration_millis", "status", "response_code", "response_body", "error_message", "error_type", "created_at")
+SELECT t."postrider tsid", t."id", t."attempt_count", t."last_attempt_at", now(), (t."postrider o_duration_ms")::bigint, LEFT(t."postrider o_result", 32), (t."postrider o_status")::integer, t."postrider o_body", t."postrider reason", LEFT(t."postrider o_class", 16), now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: settle skipped, uniform: [One(Outcome("duration_ms")), One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "dispatch_jobs" AS t SET "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE(($1::text)::bigint, 0), "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = $2::text, "updated_at" = now()
+WHERE t."id" = ANY (($3::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM ($4::text)::timestamptz
+  AND t."attempt_count" IS NOT DISTINCT FROM ($5::text)::integer
+RETURNING (t."id")::text;
+
+-- deliver: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")), Array(Reason)] -> Keys
+UPDATE "dispatch_jobs" AS t SET "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE((v."o_duration_ms")::bigint, 0), "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = v."reason", "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[], $4::text[], $5::text[]) AS v("id", "f0", "f1", "o_duration_ms", "reason")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."id")::text;
+
+-- deliver: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = now() + make_interval(secs => $1::float8), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (($2::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM ($3::text)::timestamptz
+  AND t."attempt_count" IS NOT DISTINCT FROM ($4::text)::integer
+RETURNING (t."id")::text;
+
+-- deliver: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay)] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = now() + make_interval(secs => v."delay"), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[], $4::float8[]) AS v("id", "f0", "f1", "delay")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."id")::text;
+
+-- deliver: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = COALESCE(t."next_attempt_at", now()), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM ($2::text)::timestamptz
+  AND t."attempt_count" IS NOT DISTINCT FROM ($3::text)::integer
+RETURNING (t."id")::text;
+
+-- deliver: settle released, each: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = COALESCE(t."next_attempt_at", now()), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[]) AS v("id", "f0", "f1")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."id")::text;
+
+-- deliver: extend: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Leases
+UPDATE "dispatch_jobs" AS t SET "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[]) AS v("id", "f0", "f1")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text;
+
+-- deliver: reclaim, dead: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS'
+  AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
+  AND t."attempt_count" + 1 >= COALESCE(t."max_retries", 3)
+ORDER BY t."lease_until"
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = 'lease expired: the worker that held it is gone', "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "duration_millis", "status", "response_code", "response_body", "error_message", "error_type", "created_at")
+SELECT substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 60) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 55) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 50) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 45) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 40) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 35) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 30) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 25) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 20) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 15) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 10) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 5) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 0) & 31 AS INTEGER) + 1, 1), t."id", t."attempt_count", t."last_attempt_at", now(), NULL, NULL, NULL, NULL, 'lease expired: the worker that held it is gone', NULL, now()
+FROM moved AS t),
+effect1 AS (
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "status", "error_message", "error_type", "created_at")
+SELECT substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 60) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 55) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 50) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 45) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 40) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 35) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 30) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 25) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 20) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 15) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 10) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 5) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 0) & 31 AS INTEGER) + 1, 1), t."id", t."attempt_count", t."last_attempt_at", now(), 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: reclaim: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS'
+  AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
+  AND t."attempt_count" + 1 < COALESCE(t."max_retries", 3)
+ORDER BY t."lease_until"
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = now(), "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = 'lease expired: the worker that held it is gone', "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "status", "error_message", "error_type", "created_at")
+SELECT substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 60) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 55) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 50) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 45) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 40) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 35) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 30) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 25) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 20) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 15) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 10) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 5) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + (pg_backend_pid() & 1023)::bigint * 4096 + ((row_number() OVER ()) & 4095)) >> 0) & 31 AS INTEGER) + 1, 1), t."id", t."attempt_count", t."last_attempt_at", now(), 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: spent: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND t."attempt_count" >= COALESCE(t."max_retries", 3)
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "last_error" = COALESCE(t."last_error", 'attempts spent'), "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: sweep 1: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'QUEUED'
+  AND t."queued_at" < now() - interval '900 seconds'
+ORDER BY t."queued_at"
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'PENDING', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: sweep 2: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'PENDING'
+  AND (t."scheduled_for" IS NULL OR t."scheduled_for" <= now())
+ORDER BY t."scheduled_for"
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "queued_at" = now(), "status" = 'QUEUED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: sweep 3: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE ((t."status" = 'QUEUED') OR (t."status" = 'PENDING') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND t."expires_at" <= now()
+ORDER BY t."expires_at"
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "last_error" = 'expired before delivery', "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: next due: [] -> Other
+SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint
+FROM "dispatch_jobs" AS t
+WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+ORDER BY COALESCE(t."next_attempt_at", '-infinity')
+LIMIT 1;
+
+-- deliver: lag: [] -> Other
+SELECT ((SELECT (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3) ORDER BY COALESCE(t."next_attempt_at", '-infinity') LIMIT 1))::float8,
+  ((SELECT (CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' ORDER BY t."last_attempt_at" LIMIT 1))::float8;
+
+-- deliver: show: [Ids] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[]);
+
+-- deliver: census RETRYING: [] -> Other
+SELECT (COUNT(*))::bigint
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL LIMIT 10001) AS counted;
+
+-- deliver: census DEAD: [] -> Other
+SELECT (COUNT(*))::bigint
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL LIMIT 10001) AS counted;
+
+-- deliver: census QUEUED: [] -> Other
+SELECT (COUNT(*))::bigint
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'QUEUED' LIMIT 10001) AS counted;
+
+-- deliver: census IN_PROGRESS: [] -> Other
+SELECT (COUNT(*))::bigint
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' LIMIT 10001) AS counted;
+
+-- deliver: census COMPLETED: [] -> Other
+SELECT (COUNT(*))::bigint
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'COMPLETED' LIMIT 10001) AS counted;
+
+-- deliver: census PENDING: [] -> Other
+SELECT (COUNT(*))::bigint
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'PENDING' LIMIT 10001) AS counted;
+
+-- deliver: census CANCELLED: [] -> Other
+SELECT (COUNT(*))::bigint
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'CANCELLED' LIMIT 10001) AS counted;
+
+-- deliver: requeue ids DEAD: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NULL
+FOR UPDATE),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = now(), "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = 0, "last_error" = NULL, "completed_at" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: requeue state DEAD: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
+  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."last_attempt_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = now(), "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = 0, "last_error" = NULL, "completed_at" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: cancel ids QUEUED: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'QUEUED'
+FOR UPDATE),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: cancel ids PENDING: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'PENDING'
+FOR UPDATE),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: cancel ids RETRYING: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL
+FOR UPDATE),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: cancel ids DEAD: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NULL
+FOR UPDATE),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: cancel ids IN_PROGRESS: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+FOR UPDATE),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: cancel state QUEUED: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'QUEUED'
+  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."last_attempt_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: cancel state PENDING: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'PENDING'
+  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."last_attempt_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: cancel state RETRYING: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL
+  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."last_attempt_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: cancel state DEAD: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
+  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."last_attempt_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: cancel state IN_PROGRESS: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS'
+  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."last_attempt_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: complete ids DEAD: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NULL
+FOR UPDATE),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'COMPLETED', "lease_until" = NULL, "claimed_by" = NULL, "completed_at" = now(), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: complete ids RETRYING: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL
+FOR UPDATE),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'COMPLETED', "lease_until" = NULL, "claimed_by" = NULL, "completed_at" = now(), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: browse all: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+ORDER BY t."id" DESC
+LIMIT $1;
+
+-- deliver: browse CANCELLED: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'CANCELLED'
+ORDER BY t."id" DESC
+LIMIT $1;
+
+-- deliver: browse COMPLETED: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'COMPLETED'
+ORDER BY t."id" DESC
+LIMIT $1;
+
+-- deliver: browse DEAD: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
+ORDER BY t."id" DESC
+LIMIT $1;
+
+-- deliver: browse IN_PROGRESS: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS'
+ORDER BY t."id" DESC
+LIMIT $1;
+
+-- deliver: browse PENDING: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'PENDING'
+ORDER BY t."id" DESC
+LIMIT $1;
+
+-- deliver: browse QUEUED: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'QUEUED'
+ORDER BY t."id" DESC
+LIMIT $1;
+
+-- deliver: browse RETRYING: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL
+ORDER BY t."id" DESC
+LIMIT $1;
+
+-- deliver: browse after all: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."id" < ($1::text)::varchar
+ORDER BY t."id" DESC
+LIMIT $2;
+
+-- deliver: browse after CANCELLED: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'CANCELLED' AND t."id" < ($1::text)::varchar
+ORDER BY t."id" DESC
+LIMIT $2;
+
+-- deliver: browse after COMPLETED: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'COMPLETED' AND t."id" < ($1::text)::varchar
+ORDER BY t."id" DESC
+LIMIT $2;
+
+-- deliver: browse after DEAD: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."id" < ($1::text)::varchar
+ORDER BY t."id" DESC
+LIMIT $2;
+
+-- deliver: browse after IN_PROGRESS: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS' AND t."id" < ($1::text)::varchar
+ORDER BY t."id" DESC
+LIMIT $2;
+
+-- deliver: browse after PENDING: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'PENDING' AND t."id" < ($1::text)::varchar
+ORDER BY t."id" DESC
+LIMIT $2;
+
+-- deliver: browse after QUEUED: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'QUEUED' AND t."id" < ($1::text)::varchar
+ORDER BY t."id" DESC
+LIMIT $2;
+
+-- deliver: browse after RETRYING: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  (t."id")::text,
+  (t."id")::text,
+  (t."external_id")::text,
+  (t."source")::text,
+  (t."kind")::text,
+  (t."code")::text,
+  (t."subject")::text,
+  (t."event_id")::text,
+  (t."correlation_id")::text,
+  (t."target_url")::text,
+  (t."protocol")::text,
+  (t."headers")::text,
+  (t."payload")::text,
+  (t."payload_content_type")::text,
+  (t."data_only")::text,
+  (t."service_account_id")::text,
+  (t."client_id")::text,
+  (t."subscription_id")::text,
+  (t."mode")::text,
+  (t."dispatch_pool_id")::text,
+  (t."message_group")::text,
+  (t."sequence")::text,
+  (t."timeout_seconds")::text,
+  (t."schema_id")::text,
+  (t."status")::text,
+  (t."max_retries")::text,
+  (t."retry_strategy")::text,
+  (t."scheduled_for")::text,
+  (t."expires_at")::text,
+  (t."next_attempt_at")::text,
+  (t."queued_at")::text,
+  (t."attempt_count")::text,
+  (t."last_attempt_at")::text,
+  (t."completed_at")::text,
+  (t."duration_millis")::text,
+  (t."last_error")::text,
+  (t."idempotency_key")::text,
+  (t."created_at")::text,
+  (t."updated_at")::text,
+  (t."claimed_by")::text,
+  (t."lease_until")::text,
+  (t."group_key")::text
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL AND t."id" < ($1::text)::varchar
+ORDER BY t."id" DESC
+LIMIT $2;

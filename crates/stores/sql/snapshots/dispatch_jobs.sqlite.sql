@@ -1,0 +1,1322 @@
+-- dispatch_jobs: every statement. Written by the snapshot test; do not edit.
+
+-- create
+CREATE TABLE IF NOT EXISTS "dispatch_jobs" (
+    id TEXT NOT NULL PRIMARY KEY,
+    external_id TEXT,
+    "source" TEXT,
+    kind TEXT NOT NULL DEFAULT 'TASK',
+    "code" TEXT NOT NULL,
+    subject TEXT,
+    event_id TEXT,
+    correlation_id TEXT,
+    target_url TEXT NOT NULL,
+    protocol TEXT NOT NULL DEFAULT 'HTTP_WEBHOOK',
+    headers TEXT,
+    payload TEXT,
+    payload_content_type TEXT NOT NULL DEFAULT 'application/json',
+    data_only BOOLEAN NOT NULL DEFAULT 1,
+    service_account_id TEXT,
+    client_id TEXT,
+    subscription_id TEXT,
+    "mode" TEXT NOT NULL DEFAULT 'IMMEDIATE',
+    dispatch_pool_id TEXT,
+    message_group TEXT,
+    "sequence" INTEGER NOT NULL DEFAULT 99,
+    timeout_seconds INTEGER NOT NULL DEFAULT 30,
+    schema_id TEXT,
+    "status" TEXT NOT NULL DEFAULT 'QUEUED',
+    max_retries INTEGER,
+    retry_strategy TEXT,
+    scheduled_for TEXT,
+    expires_at TEXT,
+    next_attempt_at TEXT,
+    queued_at TEXT,
+    attempt_count INTEGER NOT NULL DEFAULT 0,
+    last_attempt_at TEXT,
+    completed_at TEXT,
+    duration_millis INTEGER,
+    last_error TEXT,
+    idempotency_key TEXT,
+    created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    claimed_by TEXT,
+    lease_until TEXT,
+    group_key TEXT GENERATED ALWAYS AS (CASE WHEN message_group IS NOT NULL THEN coalesce(client_id, '') || ':' || message_group END) STORED
+);
+
+-- create
+CREATE INDEX IF NOT EXISTS dispatch_jobs_idempotency ON "dispatch_jobs" (client_id, idempotency_key);
+
+-- create
+CREATE TABLE IF NOT EXISTS dispatch_attempts (
+    id TEXT NOT NULL PRIMARY KEY,
+    job_id TEXT NOT NULL,
+    attempt_number INTEGER NOT NULL,
+    attempted_at TEXT,
+    completed_at TEXT,
+    duration_millis INTEGER,
+    "status" TEXT,
+    response_code INTEGER,
+    response_body TEXT,
+    error_message TEXT,
+    error_stack_trace TEXT,
+    error_type TEXT,
+    created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    FOREIGN KEY (job_id) REFERENCES "dispatch_jobs" (id) ON DELETE CASCADE
+);
+
+-- create
+CREATE INDEX IF NOT EXISTS dispatch_attempts_job ON dispatch_attempts (job_id, attempt_number);
+
+-- create
+CREATE TABLE IF NOT EXISTS dispatch_job_metadata (
+    id TEXT NOT NULL PRIMARY KEY,
+    job_id TEXT NOT NULL,
+    "key" TEXT NOT NULL,
+    "value" TEXT NOT NULL,
+    FOREIGN KEY (job_id) REFERENCES "dispatch_jobs" (id) ON DELETE CASCADE
+);
+
+-- create
+CREATE INDEX IF NOT EXISTS dispatch_job_metadata_search ON dispatch_job_metadata ("key", "value", job_id);
+
+-- create
+CREATE INDEX IF NOT EXISTS dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
+
+-- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_claim" ON "dispatch_jobs" ((COALESCE(CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0)), "id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL));
+
+-- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_lease" ON "dispatch_jobs" ((CASE WHEN typeof("lease_until") IN ('integer', 'real') OR "lease_until" NOT GLOB '*[^0-9]*' THEN CAST("lease_until" AS INTEGER) ELSE CAST(round((julianday("lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END)) WHERE "status" = 'IN_PROGRESS';
+
+-- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_spent3" ON "dispatch_jobs" ("id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND "attempt_count" >= COALESCE("max_retries", 3);
+
+-- deliver: layout Layout { integer_id: false, fences: 2, claim_time: None, fields: ["account", "code", "content_type", "data_only", "dedupe", "headers", "payload", "source", "subject", "timeout", "url"], joined: [] }
+
+-- deliver: claim 1, step 1: [Limit] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+ORDER BY COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0), t."id"
+LIMIT ?1;
+
+-- deliver: claim 1, step 2: [Owner, Held] -> Rows
+UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = CASE WHEN typeof(COALESCE(t."last_attempt_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."last_attempt_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."last_attempt_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "lease_until" = CASE WHEN typeof(COALESCE(t."lease_until", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."lease_until", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000, COALESCE(CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."lease_until", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000, COALESCE(CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000, COALESCE(CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "claimed_by" = ?1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+RETURNING CAST("id" AS TEXT), CAST("last_attempt_at" AS TEXT), CAST("attempt_count" AS TEXT), CAST("attempt_count" AS INTEGER), CAST("max_retries" AS INTEGER), CAST("retry_strategy" AS TEXT), CAST("group_key" AS TEXT), CAST("dispatch_pool_id" AS TEXT), CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("service_account_id" AS BLOB)), 0) + COALESCE(length(CAST("code" AS BLOB)), 0) + COALESCE(length(CAST("payload_content_type" AS BLOB)), 0) + COALESCE(length(CAST("id" AS BLOB)), 0) + COALESCE(length(CAST("headers" AS BLOB)), 0) + COALESCE(length(CAST("payload" AS BLOB)), 0) + COALESCE(length(CAST("source" AS BLOB)), 0) + COALESCE(length(CAST("subject" AS BLOB)), 0) + COALESCE(length(CAST("target_url" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("service_account_id" AS BLOB)) <= 65536 THEN "service_account_id" END, CASE WHEN length(CAST("code" AS BLOB)) <= 65536 THEN "code" END, CASE WHEN length(CAST("payload_content_type" AS BLOB)) <= 65536 THEN "payload_content_type" END, CASE WHEN "data_only" THEN 'true' WHEN NOT "data_only" THEN 'false' END, CASE WHEN length(CAST("id" AS BLOB)) <= 65536 THEN "id" END, CASE WHEN length(CAST("headers" AS BLOB)) <= 65536 THEN "headers" END, CASE WHEN length(CAST("payload" AS BLOB)) <= 65536 THEN "payload" END, CASE WHEN length(CAST("source" AS BLOB)) <= 65536 THEN "source" END, CASE WHEN length(CAST("subject" AS BLOB)) <= 65536 THEN "subject" END, CAST("timeout_seconds" AS TEXT), CASE WHEN length(CAST("target_url" AS BLOB)) <= 65536 THEN "target_url" END;
+
+-- deliver: load: [Ids] -> Other
+SELECT CAST(t."id" AS TEXT), t."service_account_id", t."code", t."payload_content_type", CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, t."id", t."headers", t."payload", t."source", t."subject", CAST(t."timeout_seconds" AS TEXT), t."target_url"
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- deliver: settle delivered, each, step 1: [Rows([Id, Fence(0), Fence(1), Outcome("duration_ms")])] -> Keys
+UPDATE "dispatch_jobs" AS t SET "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE(v."o_duration_ms", 0), "status" = 'COMPLETED', "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = NULL, "completed_at" = CASE WHEN typeof(COALESCE(t."completed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."completed_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."completed_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'o_duration_ms' AS "o_duration_ms" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'IN_PROGRESS'
+  AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
+  AND CAST(t."attempt_count" AS TEXT) IS v."f1"
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: settle delivered, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"), Outcome("body"), Reason, Outcome("class"), Id]), Held] -> Nothing
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "duration_millis", "status", "response_code", "response_body", "error_message", "error_type", "created_at")
+SELECT v."tsid", t."id", t."attempt_count", t."last_attempt_at", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, v."o_duration_ms", v."o_result", v."o_status", v."o_body", v."reason", v."o_class", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "dispatch_jobs" AS t JOIN (SELECT value->>'tsid' AS "tsid", value->>'o_duration_ms' AS "o_duration_ms", value->>'o_result' AS "o_result", value->>'o_status' AS "o_status", value->>'o_body' AS "o_body", value->>'reason' AS "reason", value->>'o_class' AS "o_class", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- deliver: settle retry, each, step 1: [Rows([Id, Fence(0), Fence(1), Outcome("duration_ms"), Delay, Reason])] -> Keys
+UPDATE "dispatch_jobs" AS t SET "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE(v."o_duration_ms", 0), "status" = 'ERROR', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = v."reason", "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'o_duration_ms' AS "o_duration_ms", value->>'delay' AS "delay", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'IN_PROGRESS'
+  AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
+  AND CAST(t."attempt_count" AS TEXT) IS v."f1"
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: settle retry, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"), Outcome("body"), Reason, Outcome("class"), Id]), Held] -> Nothing
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "duration_millis", "status", "response_code", "response_body", "error_message", "error_type", "created_at")
+SELECT v."tsid", t."id", t."attempt_count", t."last_attempt_at", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, v."o_duration_ms", v."o_result", v."o_status", v."o_body", v."reason", v."o_class", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "dispatch_jobs" AS t JOIN (SELECT value->>'tsid' AS "tsid", value->>'o_duration_ms' AS "o_duration_ms", value->>'o_result' AS "o_result", value->>'o_status' AS "o_status", value->>'o_body' AS "o_body", value->>'reason' AS "reason", value->>'o_class' AS "o_class", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- deliver: settle dead, each, step 1: [Rows([Id, Fence(0), Fence(1), Outcome("duration_ms"), Reason])] -> Keys
+UPDATE "dispatch_jobs" AS t SET "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE(v."o_duration_ms", 0), "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = v."reason", "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'o_duration_ms' AS "o_duration_ms", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'IN_PROGRESS'
+  AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
+  AND CAST(t."attempt_count" AS TEXT) IS v."f1"
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: settle dead, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"), Outcome("body"), Reason, Outcome("class"), Id]), Held] -> Nothing
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "duration_millis", "status", "response_code", "response_body", "error_message", "error_type", "created_at")
+SELECT v."tsid", t."id", t."attempt_count", t."last_attempt_at", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, v."o_duration_ms", v."o_result", v."o_status", v."o_body", v."reason", v."o_class", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "dispatch_jobs" AS t JOIN (SELECT value->>'tsid' AS "tsid", value->>'o_duration_ms' AS "o_duration_ms", value->>'o_result' AS "o_result", value->>'o_status' AS "o_status", value->>'o_body' AS "o_body", value->>'reason' AS "reason", value->>'o_class' AS "o_class", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- deliver: settle rejected, each, step 1: [Rows([Id, Fence(0), Fence(1), Outcome("duration_ms"), Reason])] -> Keys
+UPDATE "dispatch_jobs" AS t SET "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE(v."o_duration_ms", 0), "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = v."reason", "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'o_duration_ms' AS "o_duration_ms", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'IN_PROGRESS'
+  AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
+  AND CAST(t."attempt_count" AS TEXT) IS v."f1"
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: settle rejected, each, step 2: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"), Outcome("body"), Reason, Outcome("class"), Id]), Held] -> Nothing
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "duration_millis", "status", "response_code", "response_body", "error_message", "error_type", "created_at")
+SELECT v."tsid", t."id", t."attempt_count", t."last_attempt_at", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, v."o_duration_ms", v."o_result", v."o_status", v."o_body", v."reason", v."o_class", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "dispatch_jobs" AS t JOIN (SELECT value->>'tsid' AS "tsid", value->>'o_duration_ms' AS "o_duration_ms", value->>'o_result' AS "o_result", value->>'o_status' AS "o_status", value->>'o_body' AS "o_body", value->>'reason' AS "reason", value->>'o_class' AS "o_class", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- deliver: settle skipped, uniform: [One(Outcome("duration_ms")), One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "dispatch_jobs" AS t SET "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE(?1, 0), "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = ?2, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?3))
+  AND +t."status" = 'IN_PROGRESS'
+  AND CAST(t."last_attempt_at" AS TEXT) IS ?4
+  AND CAST(t."attempt_count" AS TEXT) IS ?5
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: settle skipped, each: [Rows([Id, Fence(0), Fence(1), Outcome("duration_ms"), Reason])] -> Keys
+UPDATE "dispatch_jobs" AS t SET "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE(v."o_duration_ms", 0), "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = v."reason", "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'o_duration_ms' AS "o_duration_ms", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'IN_PROGRESS'
+  AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
+  AND CAST(t."attempt_count" AS TEXT) IS v."f1"
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'IN_PROGRESS'
+  AND CAST(t."last_attempt_at" AS TEXT) IS ?3
+  AND CAST(t."attempt_count" AS TEXT) IS ?4
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: settle deferred, each: [Rows([Id, Fence(0), Fence(1), Delay])] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'IN_PROGRESS'
+  AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
+  AND CAST(t."attempt_count" AS TEXT) IS v."f1"
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = COALESCE(t."next_attempt_at", CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'IN_PROGRESS'
+  AND CAST(t."last_attempt_at" AS TEXT) IS ?2
+  AND CAST(t."attempt_count" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: settle released, each: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = COALESCE(t."next_attempt_at", CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'IN_PROGRESS'
+  AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
+  AND CAST(t."attempt_count" AS TEXT) IS v."f1"
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: extend: [Rows([Id, Fence(0), Fence(1)])] -> Leases
+UPDATE "dispatch_jobs" AS t SET "lease_until" = CASE WHEN typeof(COALESCE(t."lease_until", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."lease_until", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000, COALESCE(CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."lease_until", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000, COALESCE(CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 60000, COALESCE(CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'IN_PROGRESS'
+  AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
+  AND CAST(t."attempt_count" AS TEXT) IS v."f1"
+RETURNING CAST("id" AS TEXT), CAST("last_attempt_at" AS TEXT), CAST("attempt_count" AS TEXT);
+
+-- deliver: reclaim, dead, step 1: [Limit] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = 'lease expired: the worker that held it is gone', "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS'
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000))
+  AND t."attempt_count" + 1 >= COALESCE(t."max_retries", 3)
+ORDER BY CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: reclaim, dead, step 2: [Held] -> Nothing
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "duration_millis", "status", "response_code", "response_body", "error_message", "error_type", "created_at")
+SELECT substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 60) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 55) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 50) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 45) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 40) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 35) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 30) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 25) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 20) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 15) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 10) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 5) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 0) & 31 AS INTEGER) + 1, 1), t."id", t."attempt_count", t."last_attempt_at", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, NULL, NULL, NULL, NULL, 'lease expired: the worker that held it is gone', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- deliver: reclaim, dead, step 3: [Held] -> Nothing
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "status", "error_message", "error_type", "created_at")
+SELECT substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 60) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 55) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 50) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 45) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 40) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 35) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 30) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 25) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 20) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 15) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 10) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 5) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 0) & 31 AS INTEGER) + 1, 1), t."id", t."attempt_count", t."last_attempt_at", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- deliver: reclaim, step 1: [Limit] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = 'lease expired: the worker that held it is gone', "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS'
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000))
+  AND t."attempt_count" + 1 < COALESCE(t."max_retries", 3)
+ORDER BY CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: reclaim, step 2: [Held] -> Nothing
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "status", "error_message", "error_type", "created_at")
+SELECT substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 60) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 55) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 50) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 45) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 40) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 35) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 30) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 25) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 20) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 15) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 10) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 5) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)) - 1577836800000) * 4194304 + 0 * 4096 + ((row_number() OVER ()) & 4095)) >> 0) & 31 AS INTEGER) + 1, 1), t."id", t."attempt_count", t."last_attempt_at", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- deliver: spent: [Limit] -> Keys
+UPDATE "dispatch_jobs" AS t SET "last_error" = COALESCE(t."last_error", 'attempts spent'), "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND t."attempt_count" >= COALESCE(t."max_retries", 3)
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: sweep 1: [Limit] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'PENDING', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'QUEUED'
+  AND CASE WHEN typeof(t."queued_at") IN ('integer', 'real') OR t."queued_at" NOT GLOB '*[^0-9]*' THEN CAST(t."queued_at" AS INTEGER) ELSE CAST(round((julianday(t."queued_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 900000
+ORDER BY CASE WHEN typeof(t."queued_at") IN ('integer', 'real') OR t."queued_at" NOT GLOB '*[^0-9]*' THEN CAST(t."queued_at" AS INTEGER) ELSE CAST(round((julianday(t."queued_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: sweep 2: [Limit] -> Keys
+UPDATE "dispatch_jobs" AS t SET "queued_at" = CASE WHEN typeof(COALESCE(t."queued_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."queued_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."queued_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "status" = 'QUEUED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'PENDING'
+  AND (t."scheduled_for" IS NULL OR CASE WHEN typeof(t."scheduled_for") IN ('integer', 'real') OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER) ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER) END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0)
+ORDER BY CASE WHEN typeof(t."scheduled_for") IN ('integer', 'real') OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER) ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: sweep 3: [Limit] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "last_error" = 'expired before delivery', "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE ((t."status" = 'QUEUED') OR (t."status" = 'PENDING') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND CASE WHEN typeof(t."expires_at") IN ('integer', 'real') OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER) ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER) END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+ORDER BY CASE WHEN typeof(t."expires_at") IN ('integer', 'real') OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER) ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000), 0) AS INTEGER)
+FROM "dispatch_jobs" AS t
+WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+ORDER BY COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0)
+LIMIT 1;
+
+-- deliver: lag: [] -> Other
+SELECT (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND t."attempt_count" < COALESCE(t."max_retries", 3) ORDER BY COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) LIMIT 1),
+  (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' ORDER BY CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
+
+-- deliver: show: [Ids] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- deliver: census RETRYING: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL LIMIT 10001) AS counted;
+
+-- deliver: census DEAD: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL LIMIT 10001) AS counted;
+
+-- deliver: census QUEUED: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'QUEUED' LIMIT 10001) AS counted;
+
+-- deliver: census IN_PROGRESS: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' LIMIT 10001) AS counted;
+
+-- deliver: census COMPLETED: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'COMPLETED' LIMIT 10001) AS counted;
+
+-- deliver: census PENDING: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'PENDING' LIMIT 10001) AS counted;
+
+-- deliver: census CANCELLED: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "dispatch_jobs" AS t WHERE t."status" = 'CANCELLED' LIMIT 10001) AS counted;
+
+-- deliver: requeue ids DEAD: [Ids] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = 0, "last_error" = NULL, "completed_at" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: requeue state DEAD: [Since, Limit] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = 0, "last_error" = NULL, "completed_at" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."last_attempt_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: cancel ids QUEUED: [Ids] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'QUEUED')
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: cancel ids PENDING: [Ids] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'PENDING')
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: cancel ids RETRYING: [Ids] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: cancel ids DEAD: [Ids] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: cancel ids IN_PROGRESS: [Ids] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'IN_PROGRESS')
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: cancel state QUEUED: [Since, Limit] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'QUEUED'
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."last_attempt_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: cancel state PENDING: [Since, Limit] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'PENDING'
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."last_attempt_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: cancel state RETRYING: [Since, Limit] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."last_attempt_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: cancel state DEAD: [Since, Limit] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."last_attempt_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: cancel state IN_PROGRESS: [Since, Limit] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'CANCELLED', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS'
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."last_attempt_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: complete ids DEAD: [Ids] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'COMPLETED', "lease_until" = NULL, "claimed_by" = NULL, "completed_at" = CASE WHEN typeof(COALESCE(t."completed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."completed_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."completed_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'ERROR' AND t."next_attempt_at" IS NULL)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: complete ids RETRYING: [Ids] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = 'COMPLETED', "lease_until" = NULL, "claimed_by" = NULL, "completed_at" = CASE WHEN typeof(COALESCE(t."completed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."completed_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."completed_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: browse all: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- deliver: browse CANCELLED: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'CANCELLED'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- deliver: browse COMPLETED: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'COMPLETED'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- deliver: browse DEAD: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- deliver: browse IN_PROGRESS: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- deliver: browse PENDING: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'PENDING'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- deliver: browse QUEUED: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'QUEUED'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- deliver: browse RETRYING: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- deliver: browse after all: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- deliver: browse after CANCELLED: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'CANCELLED' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- deliver: browse after COMPLETED: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'COMPLETED' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- deliver: browse after DEAD: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- deliver: browse after IN_PROGRESS: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- deliver: browse after PENDING: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'PENDING' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- deliver: browse after QUEUED: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'QUEUED' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- deliver: browse after RETRYING: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL THEN 'RETRYING' WHEN t."status" = 'ERROR' AND t."next_attempt_at" IS NULL THEN 'DEAD' WHEN t."status" = 'QUEUED' THEN 'QUEUED' WHEN t."status" = 'IN_PROGRESS' THEN 'IN_PROGRESS' WHEN t."status" = 'COMPLETED' THEN 'COMPLETED' WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'CANCELLED' THEN 'CANCELLED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."external_id" AS TEXT),
+  CAST(t."source" AS TEXT),
+  CAST(t."kind" AS TEXT),
+  CAST(t."code" AS TEXT),
+  CAST(t."subject" AS TEXT),
+  CAST(t."event_id" AS TEXT),
+  CAST(t."correlation_id" AS TEXT),
+  CAST(t."target_url" AS TEXT),
+  CAST(t."protocol" AS TEXT),
+  CAST(t."headers" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."payload_content_type" AS TEXT),
+  CAST(t."data_only" AS TEXT),
+  CAST(t."service_account_id" AS TEXT),
+  CAST(t."client_id" AS TEXT),
+  CAST(t."subscription_id" AS TEXT),
+  CAST(t."mode" AS TEXT),
+  CAST(t."dispatch_pool_id" AS TEXT),
+  CAST(t."message_group" AS TEXT),
+  CAST(t."sequence" AS TEXT),
+  CAST(t."timeout_seconds" AS TEXT),
+  CAST(t."schema_id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."max_retries" AS TEXT),
+  CAST(t."retry_strategy" AS TEXT),
+  CAST(t."scheduled_for" AS TEXT),
+  CAST(t."expires_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."queued_at" AS TEXT),
+  CAST(t."attempt_count" AS TEXT),
+  CAST(t."last_attempt_at" AS TEXT),
+  CAST(t."completed_at" AS TEXT),
+  CAST(t."duration_millis" AS TEXT),
+  CAST(t."last_error" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."claimed_by" AS TEXT),
+  CAST(t."lease_until" AS TEXT),
+  CAST(t."group_key" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;

@@ -1,0 +1,2629 @@
+-- emails: every statement. Written by the snapshot test; do not edit.
+
+-- create
+CREATE TABLE IF NOT EXISTS `emails` (
+    id CHAR(36) PRIMARY KEY,
+    status ENUM('ACCEPTED','INTAKING','READY','PROCESSING','SENT','FAILED','INVALID','CALLING-SENT-CALLBACK','CALLING-FAILED-CALLBACK','SENT-ACKNOWLEDGED','FAILED-ACKNOWLEDGED') NOT NULL,
+    eml_file_path VARCHAR(500),
+    payload_file_path VARCHAR(500),
+    reason TEXT,
+    version INT NOT NULL DEFAULT 1,
+    created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    updated_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+    attempts INT,
+    next_attempt_at DATETIME(6),
+    INDEX idx_status (status),
+    INDEX idx_status_updated (status, updated_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- create
+CREATE TABLE IF NOT EXISTS email_statuses (
+    id BIGINT AUTO_INCREMENT PRIMARY KEY,
+    email_id CHAR(36) NOT NULL,
+    status VARCHAR(50) NOT NULL,
+    reason TEXT,
+    created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    INDEX idx_email_id (email_id),
+    FOREIGN KEY (email_id) REFERENCES `emails` (id) ON DELETE CASCADE
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- create
+CREATE INDEX `emails_intake_claim` ON `emails` (`status`, `updated_at`, `id`);
+
+-- create
+CREATE INDEX `emails_intake_lease` ON `emails` (`status`, `updated_at`);
+
+-- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
+
+-- intake: claim 1, step 1: [Limit] -> Rows
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END
+FROM `emails` AS t
+WHERE t.`status` = 'ACCEPTED'
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND COALESCE(t.`attempts`, 0) < 5
+ORDER BY t.`updated_at`, t.`id`
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- intake: claim 1, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'INTAKING', t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- intake: claim 1, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'INTAKING', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: load: [Ids] -> Other
+SELECT CAST(t.`id` AS CHAR), t.`eml_file_path`, t.`payload_file_path`
+FROM `emails` AS t
+WHERE t.`id` IN ({ids});
+
+-- intake: settle delivered, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- intake: settle delivered, uniform, step 2: [One(Outcome("eml_path")), Held] -> Nothing
+UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- intake: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- intake: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- intake: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- intake: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- intake: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- intake: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'INVALID', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- intake: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'INVALID', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- intake: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- intake: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'INVALID', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- intake: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'INVALID', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- intake: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- intake: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'INVALID', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- intake: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'INVALID', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- intake: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- intake: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- intake: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- intake: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- intake: settle released, uniform, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- intake: settle released, each, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- intake: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- intake: extend, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- intake: extend, step 3: [Held] -> Leases
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: reclaim, dead, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'INTAKING'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 >= 5
+LIMIT ?;
+
+-- intake: reclaim, dead, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'INTAKING'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 >= 5
+FOR UPDATE SKIP LOCKED;
+
+-- intake: reclaim, dead, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: reclaim, dead, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'INVALID', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: reclaim, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'INTAKING'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 < 5
+LIMIT ?;
+
+-- intake: reclaim, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'INTAKING'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 < 5
+FOR UPDATE SKIP LOCKED;
+
+-- intake: reclaim, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: reclaim, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: spent, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'ACCEPTED'
+  AND COALESCE(t.`attempts`, 0) >= 5
+LIMIT ?;
+
+-- intake: spent, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'ACCEPTED'
+  AND COALESCE(t.`attempts`, 0) >= 5
+FOR UPDATE SKIP LOCKED;
+
+-- intake: spent, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'INVALID', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: spent, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'INVALID', 'attempts spent', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED)
+FROM `emails` AS t
+WHERE t.`status` = 'ACCEPTED'
+  AND COALESCE(t.`attempts`, 0) < 5
+ORDER BY t.`next_attempt_at`
+LIMIT 1;
+
+-- intake: lag: [] -> Other
+SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'ACCEPTED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
+  (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'INTAKING' ORDER BY t.`updated_at` LIMIT 1);
+
+-- intake: show: [Ids] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids});
+
+-- intake: census SENT: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') LIMIT 10001) AS counted;
+
+-- intake: census SENT_SILENT: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' LIMIT 10001) AS counted;
+
+-- intake: census FAILED: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') LIMIT 10001) AS counted;
+
+-- intake: census FAILED_SILENT: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' LIMIT 10001) AS counted;
+
+-- intake: census ACCEPTED: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'ACCEPTED' LIMIT 10001) AS counted;
+
+-- intake: census INTAKING: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'INTAKING' LIMIT 10001) AS counted;
+
+-- intake: census READY: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'READY' LIMIT 10001) AS counted;
+
+-- intake: census INVALID: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'INVALID' LIMIT 10001) AS counted;
+
+-- intake: census PROCESSING: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'PROCESSING' LIMIT 10001) AS counted;
+
+-- intake: census CALLING-SENT-CALLBACK: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'CALLING-SENT-CALLBACK' LIMIT 10001) AS counted;
+
+-- intake: census SENT-ACKNOWLEDGED: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'SENT-ACKNOWLEDGED' LIMIT 10001) AS counted;
+
+-- intake: census CALLING-FAILED-CALLBACK: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'CALLING-FAILED-CALLBACK' LIMIT 10001) AS counted;
+
+-- intake: census FAILED-ACKNOWLEDGED: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'FAILED-ACKNOWLEDGED' LIMIT 10001) AS counted;
+
+-- intake: requeue ids INVALID, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INVALID'
+FOR UPDATE;
+
+-- intake: requeue ids INVALID, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: requeue ids INVALID, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: requeue ids SENT_SILENT, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
+FOR UPDATE;
+
+-- intake: requeue ids SENT_SILENT, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: requeue ids SENT_SILENT, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: requeue ids FAILED_SILENT, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
+FOR UPDATE;
+
+-- intake: requeue ids FAILED_SILENT, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: requeue ids FAILED_SILENT, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: requeue state INVALID, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'INVALID'
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
+
+-- intake: requeue state INVALID, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'INVALID'
+FOR UPDATE SKIP LOCKED;
+
+-- intake: requeue state INVALID, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: requeue state INVALID, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: requeue state SENT_SILENT, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
+
+-- intake: requeue state SENT_SILENT, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
+FOR UPDATE SKIP LOCKED;
+
+-- intake: requeue state SENT_SILENT, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: requeue state SENT_SILENT, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: requeue state FAILED_SILENT, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
+
+-- intake: requeue state FAILED_SILENT, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
+FOR UPDATE SKIP LOCKED;
+
+-- intake: requeue state FAILED_SILENT, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: requeue state FAILED_SILENT, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: browse all: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse ACCEPTED: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'ACCEPTED'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse CALLING-FAILED-CALLBACK: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'CALLING-FAILED-CALLBACK'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse CALLING-SENT-CALLBACK: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'CALLING-SENT-CALLBACK'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse FAILED: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse FAILED-ACKNOWLEDGED: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'FAILED-ACKNOWLEDGED'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse FAILED_SILENT: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse INTAKING: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'INTAKING'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse INVALID: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'INVALID'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse PROCESSING: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'PROCESSING'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse READY: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'READY'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse SENT: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse SENT-ACKNOWLEDGED: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'SENT-ACKNOWLEDGED'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse SENT_SILENT: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after all: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after ACCEPTED: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'ACCEPTED' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after CALLING-FAILED-CALLBACK: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'CALLING-FAILED-CALLBACK' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after CALLING-SENT-CALLBACK: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'CALLING-SENT-CALLBACK' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after FAILED: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after FAILED-ACKNOWLEDGED: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'FAILED-ACKNOWLEDGED' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after FAILED_SILENT: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after INTAKING: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'INTAKING' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after INVALID: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'INVALID' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after PROCESSING: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'PROCESSING' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after READY: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'READY' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after SENT: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after SENT-ACKNOWLEDGED: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'SENT-ACKNOWLEDGED' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- intake: browse after SENT_SILENT: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`eml_file_path` AS CHAR),
+  CAST(t.`payload_file_path` AS CHAR),
+  CAST(t.`reason` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`updated_at` AS CHAR),
+  CAST(t.`attempts` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- send: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
+
+-- send: claim 1, step 1: [Limit] -> Rows
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END
+FROM `emails` AS t
+WHERE t.`status` = 'READY'
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND COALESCE(t.`attempts`, 0) < 5
+ORDER BY t.`updated_at`, t.`id`
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- send: claim 1, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'PROCESSING', t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- send: claim 1, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'PROCESSING', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: load: as above
+
+-- send: settle delivered, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- send: settle delivered, uniform, step 2: [One(Outcome("eml_path")), Held] -> Nothing
+UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- send: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- send: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- send: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- send: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- send: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- send: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- send: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- send: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- send: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- send: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- send: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- send: settle released, uniform, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: settle released, each, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- send: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: extend, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- send: extend, step 3: [Held] -> Leases
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: reclaim, dead, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'PROCESSING'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 >= 5
+LIMIT ?;
+
+-- send: reclaim, dead, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'PROCESSING'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 >= 5
+FOR UPDATE SKIP LOCKED;
+
+-- send: reclaim, dead, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: reclaim, dead, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: reclaim, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'PROCESSING'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 < 5
+LIMIT ?;
+
+-- send: reclaim, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'PROCESSING'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 < 5
+FOR UPDATE SKIP LOCKED;
+
+-- send: reclaim, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: reclaim, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: spent, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'READY'
+  AND COALESCE(t.`attempts`, 0) >= 5
+LIMIT ?;
+
+-- send: spent, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'READY'
+  AND COALESCE(t.`attempts`, 0) >= 5
+FOR UPDATE SKIP LOCKED;
+
+-- send: spent, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'FAILED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: spent, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', 'attempts spent', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED)
+FROM `emails` AS t
+WHERE t.`status` = 'READY'
+  AND COALESCE(t.`attempts`, 0) < 5
+ORDER BY t.`next_attempt_at`
+LIMIT 1;
+
+-- send: lag: [] -> Other
+SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'READY' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
+  (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'PROCESSING' ORDER BY t.`updated_at` LIMIT 1);
+
+-- send: show: as above
+
+-- send: census SENT: as above
+
+-- send: census SENT_SILENT: as above
+
+-- send: census FAILED: as above
+
+-- send: census FAILED_SILENT: as above
+
+-- send: census ACCEPTED: as above
+
+-- send: census INTAKING: as above
+
+-- send: census READY: as above
+
+-- send: census INVALID: as above
+
+-- send: census PROCESSING: as above
+
+-- send: census CALLING-SENT-CALLBACK: as above
+
+-- send: census SENT-ACKNOWLEDGED: as above
+
+-- send: census CALLING-FAILED-CALLBACK: as above
+
+-- send: census FAILED-ACKNOWLEDGED: as above
+
+-- send: requeue ids INVALID: as above
+
+-- send: requeue ids SENT_SILENT: as above
+
+-- send: requeue ids FAILED_SILENT: as above
+
+-- send: requeue state INVALID: as above
+
+-- send: requeue state SENT_SILENT: as above
+
+-- send: requeue state FAILED_SILENT: as above
+
+-- send: browse all: as above
+
+-- send: browse ACCEPTED: as above
+
+-- send: browse CALLING-FAILED-CALLBACK: as above
+
+-- send: browse CALLING-SENT-CALLBACK: as above
+
+-- send: browse FAILED: as above
+
+-- send: browse FAILED-ACKNOWLEDGED: as above
+
+-- send: browse FAILED_SILENT: as above
+
+-- send: browse INTAKING: as above
+
+-- send: browse INVALID: as above
+
+-- send: browse PROCESSING: as above
+
+-- send: browse READY: as above
+
+-- send: browse SENT: as above
+
+-- send: browse SENT-ACKNOWLEDGED: as above
+
+-- send: browse SENT_SILENT: as above
+
+-- send: browse after all: as above
+
+-- send: browse after ACCEPTED: as above
+
+-- send: browse after CALLING-FAILED-CALLBACK: as above
+
+-- send: browse after CALLING-SENT-CALLBACK: as above
+
+-- send: browse after FAILED: as above
+
+-- send: browse after FAILED-ACKNOWLEDGED: as above
+
+-- send: browse after FAILED_SILENT: as above
+
+-- send: browse after INTAKING: as above
+
+-- send: browse after INVALID: as above
+
+-- send: browse after PROCESSING: as above
+
+-- send: browse after READY: as above
+
+-- send: browse after SENT: as above
+
+-- send: browse after SENT-ACKNOWLEDGED: as above
+
+-- send: browse after SENT_SILENT: as above
+
+-- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
+
+-- sent_callback: claim 1, step 1: [Limit] -> Rows
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END
+FROM `emails` AS t
+WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND COALESCE(t.`attempts`, 0) < 5
+ORDER BY t.`updated_at`, t.`id`
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- sent_callback: claim 1, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'CALLING-SENT-CALLBACK', t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- sent_callback: claim 1, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'CALLING-SENT-CALLBACK', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: load: as above
+
+-- sent_callback: settle delivered, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- sent_callback: settle delivered, uniform, step 2: [One(Outcome("eml_path")), Held] -> Nothing
+UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT-ACKNOWLEDGED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- sent_callback: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT-ACKNOWLEDGED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- sent_callback: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- sent_callback: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- sent_callback: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- sent_callback: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- sent_callback: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- sent_callback: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- sent_callback: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- sent_callback: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- sent_callback: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- sent_callback: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- sent_callback: settle released, uniform, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- sent_callback: settle released, each, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- sent_callback: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- sent_callback: extend, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- sent_callback: extend, step 3: [Held] -> Leases
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: reclaim, dead, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 >= 5
+LIMIT ?;
+
+-- sent_callback: reclaim, dead, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 >= 5
+FOR UPDATE SKIP LOCKED;
+
+-- sent_callback: reclaim, dead, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: reclaim, dead, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: reclaim, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 < 5
+LIMIT ?;
+
+-- sent_callback: reclaim, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 < 5
+FOR UPDATE SKIP LOCKED;
+
+-- sent_callback: reclaim, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: reclaim, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: spent, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+  AND COALESCE(t.`attempts`, 0) >= 5
+LIMIT ?;
+
+-- sent_callback: spent, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+  AND COALESCE(t.`attempts`, 0) >= 5
+FOR UPDATE SKIP LOCKED;
+
+-- sent_callback: spent, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: spent, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', 'attempts spent', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED)
+FROM `emails` AS t
+WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+  AND COALESCE(t.`attempts`, 0) < 5
+ORDER BY t.`next_attempt_at`
+LIMIT 1;
+
+-- sent_callback: lag: [] -> Other
+SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
+  (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'CALLING-SENT-CALLBACK' ORDER BY t.`updated_at` LIMIT 1);
+
+-- sent_callback: show: as above
+
+-- sent_callback: census SENT: as above
+
+-- sent_callback: census SENT_SILENT: as above
+
+-- sent_callback: census FAILED: as above
+
+-- sent_callback: census FAILED_SILENT: as above
+
+-- sent_callback: census ACCEPTED: as above
+
+-- sent_callback: census INTAKING: as above
+
+-- sent_callback: census READY: as above
+
+-- sent_callback: census INVALID: as above
+
+-- sent_callback: census PROCESSING: as above
+
+-- sent_callback: census CALLING-SENT-CALLBACK: as above
+
+-- sent_callback: census SENT-ACKNOWLEDGED: as above
+
+-- sent_callback: census CALLING-FAILED-CALLBACK: as above
+
+-- sent_callback: census FAILED-ACKNOWLEDGED: as above
+
+-- sent_callback: requeue ids INVALID: as above
+
+-- sent_callback: requeue ids SENT_SILENT: as above
+
+-- sent_callback: requeue ids FAILED_SILENT: as above
+
+-- sent_callback: requeue state INVALID: as above
+
+-- sent_callback: requeue state SENT_SILENT: as above
+
+-- sent_callback: requeue state FAILED_SILENT: as above
+
+-- sent_callback: browse all: as above
+
+-- sent_callback: browse ACCEPTED: as above
+
+-- sent_callback: browse CALLING-FAILED-CALLBACK: as above
+
+-- sent_callback: browse CALLING-SENT-CALLBACK: as above
+
+-- sent_callback: browse FAILED: as above
+
+-- sent_callback: browse FAILED-ACKNOWLEDGED: as above
+
+-- sent_callback: browse FAILED_SILENT: as above
+
+-- sent_callback: browse INTAKING: as above
+
+-- sent_callback: browse INVALID: as above
+
+-- sent_callback: browse PROCESSING: as above
+
+-- sent_callback: browse READY: as above
+
+-- sent_callback: browse SENT: as above
+
+-- sent_callback: browse SENT-ACKNOWLEDGED: as above
+
+-- sent_callback: browse SENT_SILENT: as above
+
+-- sent_callback: browse after all: as above
+
+-- sent_callback: browse after ACCEPTED: as above
+
+-- sent_callback: browse after CALLING-FAILED-CALLBACK: as above
+
+-- sent_callback: browse after CALLING-SENT-CALLBACK: as above
+
+-- sent_callback: browse after FAILED: as above
+
+-- sent_callback: browse after FAILED-ACKNOWLEDGED: as above
+
+-- sent_callback: browse after FAILED_SILENT: as above
+
+-- sent_callback: browse after INTAKING: as above
+
+-- sent_callback: browse after INVALID: as above
+
+-- sent_callback: browse after PROCESSING: as above
+
+-- sent_callback: browse after READY: as above
+
+-- sent_callback: browse after SENT: as above
+
+-- sent_callback: browse after SENT-ACKNOWLEDGED: as above
+
+-- sent_callback: browse after SENT_SILENT: as above
+
+-- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
+
+-- failed_callback: claim 1, step 1: [Limit] -> Rows
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END
+FROM `emails` AS t
+WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND COALESCE(t.`attempts`, 0) < 5
+ORDER BY t.`updated_at`, t.`id`
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- failed_callback: claim 1, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'CALLING-FAILED-CALLBACK', t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- failed_callback: claim 1, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'CALLING-FAILED-CALLBACK', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: load: as above
+
+-- failed_callback: settle delivered, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- failed_callback: settle delivered, uniform, step 2: [One(Outcome("eml_path")), Held] -> Nothing
+UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'FAILED-ACKNOWLEDGED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED-ACKNOWLEDGED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- failed_callback: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'FAILED-ACKNOWLEDGED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED-ACKNOWLEDGED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- failed_callback: settle retry, uniform, step 2: [One(Delay), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- failed_callback: settle retry, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- failed_callback: settle dead, uniform, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- failed_callback: settle dead, each, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- failed_callback: settle rejected, uniform, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- failed_callback: settle rejected, each, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- failed_callback: settle skipped, uniform, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- failed_callback: settle skipped, each, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- failed_callback: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- failed_callback: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- failed_callback: settle released, uniform, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', ?, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- failed_callback: settle released, each, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- failed_callback: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- failed_callback: extend, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- failed_callback: extend, step 3: [Held] -> Leases
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: reclaim, dead, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 >= 5
+LIMIT ?;
+
+-- failed_callback: reclaim, dead, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 >= 5
+FOR UPDATE SKIP LOCKED;
+
+-- failed_callback: reclaim, dead, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: reclaim, dead, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: reclaim, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 < 5
+LIMIT ?;
+
+-- failed_callback: reclaim, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+  AND COALESCE(t.`attempts`, 0) + 1 < 5
+FOR UPDATE SKIP LOCKED;
+
+-- failed_callback: reclaim, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: reclaim, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: spent, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+  AND COALESCE(t.`attempts`, 0) >= 5
+LIMIT ?;
+
+-- failed_callback: spent, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+  AND COALESCE(t.`attempts`, 0) >= 5
+FOR UPDATE SKIP LOCKED;
+
+-- failed_callback: spent, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: spent, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', 'attempts spent', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED)
+FROM `emails` AS t
+WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+  AND COALESCE(t.`attempts`, 0) < 5
+ORDER BY t.`next_attempt_at`
+LIMIT 1;
+
+-- failed_callback: lag: [] -> Other
+SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
+  (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'CALLING-FAILED-CALLBACK' ORDER BY t.`updated_at` LIMIT 1);
+
+-- failed_callback: show: as above
+
+-- failed_callback: census SENT: as above
+
+-- failed_callback: census SENT_SILENT: as above
+
+-- failed_callback: census FAILED: as above
+
+-- failed_callback: census FAILED_SILENT: as above
+
+-- failed_callback: census ACCEPTED: as above
+
+-- failed_callback: census INTAKING: as above
+
+-- failed_callback: census READY: as above
+
+-- failed_callback: census INVALID: as above
+
+-- failed_callback: census PROCESSING: as above
+
+-- failed_callback: census CALLING-SENT-CALLBACK: as above
+
+-- failed_callback: census SENT-ACKNOWLEDGED: as above
+
+-- failed_callback: census CALLING-FAILED-CALLBACK: as above
+
+-- failed_callback: census FAILED-ACKNOWLEDGED: as above
+
+-- failed_callback: requeue ids INVALID, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INVALID'
+FOR UPDATE;
+
+-- failed_callback: requeue ids INVALID, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: requeue ids INVALID, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: requeue ids SENT_SILENT, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
+FOR UPDATE;
+
+-- failed_callback: requeue ids SENT_SILENT, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: requeue ids SENT_SILENT, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: requeue ids FAILED_SILENT: as above
+
+-- failed_callback: requeue state INVALID, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'INVALID'
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
+
+-- failed_callback: requeue state INVALID, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'INVALID'
+FOR UPDATE SKIP LOCKED;
+
+-- failed_callback: requeue state INVALID, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: requeue state INVALID, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: requeue state SENT_SILENT, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
+
+-- failed_callback: requeue state SENT_SILENT, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
+FOR UPDATE SKIP LOCKED;
+
+-- failed_callback: requeue state SENT_SILENT, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: requeue state SENT_SILENT, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: requeue state FAILED_SILENT: as above
+
+-- failed_callback: browse all: as above
+
+-- failed_callback: browse ACCEPTED: as above
+
+-- failed_callback: browse CALLING-FAILED-CALLBACK: as above
+
+-- failed_callback: browse CALLING-SENT-CALLBACK: as above
+
+-- failed_callback: browse FAILED: as above
+
+-- failed_callback: browse FAILED-ACKNOWLEDGED: as above
+
+-- failed_callback: browse FAILED_SILENT: as above
+
+-- failed_callback: browse INTAKING: as above
+
+-- failed_callback: browse INVALID: as above
+
+-- failed_callback: browse PROCESSING: as above
+
+-- failed_callback: browse READY: as above
+
+-- failed_callback: browse SENT: as above
+
+-- failed_callback: browse SENT-ACKNOWLEDGED: as above
+
+-- failed_callback: browse SENT_SILENT: as above
+
+-- failed_callback: browse after all: as above
+
+-- failed_callback: browse after ACCEPTED: as above
+
+-- failed_callback: browse after CALLING-FAILED-CALLBACK: as above
+
+-- failed_callback: browse after CALLING-SENT-CALLBACK: as above
+
+-- failed_callback: browse after FAILED: as above
+
+-- failed_callback: browse after FAILED-ACKNOWLEDGED: as above
+
+-- failed_callback: browse after FAILED_SILENT: as above
+
+-- failed_callback: browse after INTAKING: as above
+
+-- failed_callback: browse after INVALID: as above
+
+-- failed_callback: browse after PROCESSING: as above
+
+-- failed_callback: browse after READY: as above
+
+-- failed_callback: browse after SENT: as above
+
+-- failed_callback: browse after SENT-ACKNOWLEDGED: as above
+
+-- failed_callback: browse after SENT_SILENT: as above

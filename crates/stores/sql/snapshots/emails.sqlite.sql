@@ -1,0 +1,2220 @@
+-- emails: every statement. Written by the snapshot test; do not edit.
+
+-- create
+CREATE TABLE IF NOT EXISTS "emails" (
+    id TEXT NOT NULL PRIMARY KEY,
+    "status" TEXT NOT NULL,
+    eml_file_path TEXT,
+    payload_file_path TEXT,
+    reason TEXT,
+    version INTEGER NOT NULL DEFAULT 1,
+    created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    attempts INTEGER,
+    next_attempt_at TEXT,
+    CHECK (status IN ('ACCEPTED', 'INTAKING', 'READY', 'PROCESSING', 'SENT', 'FAILED', 'INVALID', 'CALLING-SENT-CALLBACK', 'CALLING-FAILED-CALLBACK', 'SENT-ACKNOWLEDGED', 'FAILED-ACKNOWLEDGED'))
+);
+
+-- create
+CREATE INDEX IF NOT EXISTS idx_status ON "emails" (status);
+
+-- create
+CREATE INDEX IF NOT EXISTS idx_status_updated ON "emails" (status, updated_at);
+
+-- create
+CREATE TABLE IF NOT EXISTS email_statuses (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    email_id TEXT NOT NULL,
+    "status" TEXT NOT NULL,
+    reason TEXT,
+    created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    FOREIGN KEY (email_id) REFERENCES "emails" (id) ON DELETE CASCADE
+);
+
+-- create
+CREATE INDEX IF NOT EXISTS idx_email_id ON email_statuses (email_id);
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_intake_claim" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END), "id") WHERE "status" = 'ACCEPTED';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_intake_lease" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END)) WHERE "status" = 'INTAKING';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_intake_spent5" ON "emails" ("id") WHERE "status" = 'ACCEPTED' AND COALESCE("attempts", 0) >= 5;
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_send_claim" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END), "id") WHERE "status" = 'READY';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_send_lease" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END)) WHERE "status" = 'PROCESSING';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_send_spent5" ON "emails" ("id") WHERE "status" = 'READY' AND COALESCE("attempts", 0) >= 5;
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END), "id") WHERE "status" = 'SENT' AND (CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000);
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_lease" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END)) WHERE "status" = 'CALLING-SENT-CALLBACK';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_spent5" ON "emails" ("id") WHERE "status" = 'SENT' AND (CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND COALESCE("attempts", 0) >= 5;
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_claim" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END), "id") WHERE "status" = 'FAILED' AND (CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000);
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_lease" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END)) WHERE "status" = 'CALLING-FAILED-CALLBACK';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_spent5" ON "emails" ("id") WHERE "status" = 'FAILED' AND (CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND COALESCE("attempts", 0) >= 5;
+
+-- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
+
+-- intake: claim 1, step 1: [Limit] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'ACCEPTED'
+  AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  AND COALESCE(t."attempts", 0) < 5
+ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END, t."id"
+LIMIT ?1;
+
+-- intake: claim 1, step 2: [Held] -> Rows
+UPDATE "emails" AS t SET "status" = 'INTAKING', "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT), CAST(COALESCE("attempts", 0) AS INTEGER), NULL, NULL, NULL, NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("eml_file_path" AS BLOB)), 0) + COALESCE(length(CAST("payload_file_path" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("eml_file_path" AS BLOB)) <= 65536 THEN "eml_file_path" END, CASE WHEN length(CAST("payload_file_path" AS BLOB)) <= 65536 THEN "payload_file_path" END;
+
+-- intake: claim 1, step 3: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'INTAKING', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: load: [Ids] -> Other
+SELECT CAST(t."id" AS TEXT), t."eml_file_path", t."payload_file_path"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: settle delivered, uniform, step 1: [One(Outcome("eml_path")), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(?1, t."eml_file_path"), "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle delivered, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: settle delivered, each, step 1: [Rows([Id, Fence(0), Outcome("eml_path")])] -> Keys
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"), "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'o_eml_path' AS "o_eml_path" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle delivered, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: settle retry, uniform, step 1: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?2, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?3))
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS ?4
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle retry, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: settle retry, each, step 1: [Rows([Id, Fence(0), Delay, Reason])] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle retry, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: settle dead, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'INVALID', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: settle dead, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'INVALID', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: settle rejected, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'INVALID', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: settle rejected, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'INVALID', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: settle skipped, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'INVALID', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: settle skipped, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'INVALID', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle deferred, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: settle deferred, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle deferred, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS ?2
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle released, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- intake: settle released, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- intake: extend: [Rows([Id, Fence(0)])] -> Leases
+UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
+
+-- intake: reclaim, dead, step 1: [Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'INTAKING'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+  AND COALESCE(t."attempts", 0) + 1 >= 5
+ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- intake: reclaim, dead, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'INVALID', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: reclaim, step 1: [Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'INTAKING'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+  AND COALESCE(t."attempts", 0) + 1 < 5
+ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- intake: reclaim, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: spent, step 1: [Limit] -> Keys
+UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'INVALID', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'ACCEPTED'
+  AND COALESCE(t."attempts", 0) >= 5
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- intake: spent, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'INVALID', 'attempts spent', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000), 0) AS INTEGER)
+FROM "emails" AS t
+WHERE t."status" = 'ACCEPTED'
+  AND COALESCE(t."attempts", 0) < 5
+ORDER BY COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0)
+LIMIT 1;
+
+-- intake: lag: [] -> Other
+SELECT (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'ACCEPTED' AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."attempts", 0) < 5 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
+  (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'INTAKING' ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
+
+-- intake: show: [Ids] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: census SENT: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) LIMIT 10001) AS counted;
+
+-- intake: census SENT_SILENT: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 LIMIT 10001) AS counted;
+
+-- intake: census FAILED: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) LIMIT 10001) AS counted;
+
+-- intake: census FAILED_SILENT: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 LIMIT 10001) AS counted;
+
+-- intake: census ACCEPTED: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'ACCEPTED' LIMIT 10001) AS counted;
+
+-- intake: census INTAKING: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'INTAKING' LIMIT 10001) AS counted;
+
+-- intake: census READY: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'READY' LIMIT 10001) AS counted;
+
+-- intake: census INVALID: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'INVALID' LIMIT 10001) AS counted;
+
+-- intake: census PROCESSING: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'PROCESSING' LIMIT 10001) AS counted;
+
+-- intake: census CALLING-SENT-CALLBACK: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'CALLING-SENT-CALLBACK' LIMIT 10001) AS counted;
+
+-- intake: census SENT-ACKNOWLEDGED: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'SENT-ACKNOWLEDGED' LIMIT 10001) AS counted;
+
+-- intake: census CALLING-FAILED-CALLBACK: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'CALLING-FAILED-CALLBACK' LIMIT 10001) AS counted;
+
+-- intake: census FAILED-ACKNOWLEDGED: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'FAILED-ACKNOWLEDGED' LIMIT 10001) AS counted;
+
+-- intake: requeue ids INVALID, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'INVALID')
+RETURNING CAST("id" AS TEXT);
+
+-- intake: requeue ids INVALID, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: requeue ids SENT_SILENT, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000)
+RETURNING CAST("id" AS TEXT);
+
+-- intake: requeue ids SENT_SILENT, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: requeue ids FAILED_SILENT, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000)
+RETURNING CAST("id" AS TEXT);
+
+-- intake: requeue ids FAILED_SILENT, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: requeue state INVALID, step 1: [Since, Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'INVALID'
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- intake: requeue state INVALID, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: requeue state SENT_SILENT, step 1: [Since, Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- intake: requeue state SENT_SILENT, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: requeue state FAILED_SILENT, step 1: [Since, Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- intake: requeue state FAILED_SILENT, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: browse all: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse ACCEPTED: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'ACCEPTED'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse CALLING-FAILED-CALLBACK: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-FAILED-CALLBACK'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse CALLING-SENT-CALLBACK: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-SENT-CALLBACK'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse FAILED: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse FAILED-ACKNOWLEDGED: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'FAILED-ACKNOWLEDGED'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse FAILED_SILENT: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse INTAKING: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'INTAKING'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse INVALID: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'INVALID'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse PROCESSING: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'PROCESSING'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse READY: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'READY'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse SENT: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse SENT-ACKNOWLEDGED: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'SENT-ACKNOWLEDGED'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse SENT_SILENT: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- intake: browse after all: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- intake: browse after ACCEPTED: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'ACCEPTED' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- intake: browse after CALLING-FAILED-CALLBACK: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-FAILED-CALLBACK' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- intake: browse after CALLING-SENT-CALLBACK: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-SENT-CALLBACK' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- intake: browse after FAILED: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- intake: browse after FAILED-ACKNOWLEDGED: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'FAILED-ACKNOWLEDGED' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- intake: browse after FAILED_SILENT: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- intake: browse after INTAKING: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'INTAKING' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- intake: browse after INVALID: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'INVALID' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- intake: browse after PROCESSING: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'PROCESSING' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- intake: browse after READY: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'READY' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- intake: browse after SENT: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- intake: browse after SENT-ACKNOWLEDGED: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'SENT-ACKNOWLEDGED' AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- intake: browse after SENT_SILENT: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."eml_file_path" AS TEXT),
+  CAST(t."payload_file_path" AS TEXT),
+  CAST(t."reason" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."updated_at" AS TEXT),
+  CAST(t."attempts" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 AND t."id" < ?1
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- send: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
+
+-- send: claim 1, step 1: [Limit] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'READY'
+  AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  AND COALESCE(t."attempts", 0) < 5
+ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END, t."id"
+LIMIT ?1;
+
+-- send: claim 1, step 2: [Held] -> Rows
+UPDATE "emails" AS t SET "status" = 'PROCESSING', "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT), CAST(COALESCE("attempts", 0) AS INTEGER), NULL, NULL, NULL, NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("eml_file_path" AS BLOB)), 0) + COALESCE(length(CAST("payload_file_path" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("eml_file_path" AS BLOB)) <= 65536 THEN "eml_file_path" END, CASE WHEN length(CAST("payload_file_path" AS BLOB)) <= 65536 THEN "payload_file_path" END;
+
+-- send: claim 1, step 3: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'PROCESSING', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- send: load: as above
+
+-- send: settle delivered, uniform, step 1: [One(Outcome("eml_path")), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(?1, t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle delivered, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle delivered, each, step 1: [Rows([Id, Fence(0), Outcome("eml_path")])] -> Keys
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'o_eml_path' AS "o_eml_path" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle delivered, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle retry, uniform, step 1: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?2, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?3))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?4
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle retry, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle retry, each, step 1: [Rows([Id, Fence(0), Delay, Reason])] -> Keys
+UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle retry, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle dead, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = ?1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle dead, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle rejected, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = ?1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle rejected, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle skipped, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = ?1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle skipped, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle deferred, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle deferred, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
+UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle deferred, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'READY', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?2
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle released, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+UPDATE "emails" AS t SET "status" = 'READY', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- send: settle released, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- send: extend: [Rows([Id, Fence(0)])] -> Leases
+UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
+
+-- send: reclaim, dead, step 1: [Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'PROCESSING'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+  AND COALESCE(t."attempts", 0) + 1 >= 5
+ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- send: reclaim, dead, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- send: reclaim, step 1: [Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'PROCESSING'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+  AND COALESCE(t."attempts", 0) + 1 < 5
+ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- send: reclaim, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- send: spent, step 1: [Limit] -> Keys
+UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'FAILED', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'READY'
+  AND COALESCE(t."attempts", 0) >= 5
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- send: spent, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', 'attempts spent', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- send: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000), 0) AS INTEGER)
+FROM "emails" AS t
+WHERE t."status" = 'READY'
+  AND COALESCE(t."attempts", 0) < 5
+ORDER BY COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0)
+LIMIT 1;
+
+-- send: lag: [] -> Other
+SELECT (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'READY' AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."attempts", 0) < 5 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
+  (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'PROCESSING' ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
+
+-- send: show: as above
+
+-- send: census SENT: as above
+
+-- send: census SENT_SILENT: as above
+
+-- send: census FAILED: as above
+
+-- send: census FAILED_SILENT: as above
+
+-- send: census ACCEPTED: as above
+
+-- send: census INTAKING: as above
+
+-- send: census READY: as above
+
+-- send: census INVALID: as above
+
+-- send: census PROCESSING: as above
+
+-- send: census CALLING-SENT-CALLBACK: as above
+
+-- send: census SENT-ACKNOWLEDGED: as above
+
+-- send: census CALLING-FAILED-CALLBACK: as above
+
+-- send: census FAILED-ACKNOWLEDGED: as above
+
+-- send: requeue ids INVALID: as above
+
+-- send: requeue ids SENT_SILENT: as above
+
+-- send: requeue ids FAILED_SILENT: as above
+
+-- send: requeue state INVALID: as above
+
+-- send: requeue state SENT_SILENT: as above
+
+-- send: requeue state FAILED_SILENT: as above
+
+-- send: browse all: as above
+
+-- send: browse ACCEPTED: as above
+
+-- send: browse CALLING-FAILED-CALLBACK: as above
+
+-- send: browse CALLING-SENT-CALLBACK: as above
+
+-- send: browse FAILED: as above
+
+-- send: browse FAILED-ACKNOWLEDGED: as above
+
+-- send: browse FAILED_SILENT: as above
+
+-- send: browse INTAKING: as above
+
+-- send: browse INVALID: as above
+
+-- send: browse PROCESSING: as above
+
+-- send: browse READY: as above
+
+-- send: browse SENT: as above
+
+-- send: browse SENT-ACKNOWLEDGED: as above
+
+-- send: browse SENT_SILENT: as above
+
+-- send: browse after all: as above
+
+-- send: browse after ACCEPTED: as above
+
+-- send: browse after CALLING-FAILED-CALLBACK: as above
+
+-- send: browse after CALLING-SENT-CALLBACK: as above
+
+-- send: browse after FAILED: as above
+
+-- send: browse after FAILED-ACKNOWLEDGED: as above
+
+-- send: browse after FAILED_SILENT: as above
+
+-- send: browse after INTAKING: as above
+
+-- send: browse after INVALID: as above
+
+-- send: browse after PROCESSING: as above
+
+-- send: browse after READY: as above
+
+-- send: browse after SENT: as above
+
+-- send: browse after SENT-ACKNOWLEDGED: as above
+
+-- send: browse after SENT_SILENT: as above
+
+-- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
+
+-- sent_callback: claim 1, step 1: [Limit] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
+  AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  AND COALESCE(t."attempts", 0) < 5
+ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END, t."id"
+LIMIT ?1;
+
+-- sent_callback: claim 1, step 2: [Held] -> Rows
+UPDATE "emails" AS t SET "status" = 'CALLING-SENT-CALLBACK', "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT), CAST(COALESCE("attempts", 0) AS INTEGER), NULL, NULL, NULL, NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("eml_file_path" AS BLOB)), 0) + COALESCE(length(CAST("payload_file_path" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("eml_file_path" AS BLOB)) <= 65536 THEN "eml_file_path" END, CASE WHEN length(CAST("payload_file_path" AS BLOB)) <= 65536 THEN "payload_file_path" END;
+
+-- sent_callback: claim 1, step 3: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'CALLING-SENT-CALLBACK', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- sent_callback: load: as above
+
+-- sent_callback: settle delivered, uniform, step 1: [One(Outcome("eml_path")), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(?1, t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "reason" = NULL, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle delivered, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT-ACKNOWLEDGED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: settle delivered, each, step 1: [Rows([Id, Fence(0), Outcome("eml_path")])] -> Keys
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "reason" = NULL, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'o_eml_path' AS "o_eml_path" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle delivered, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT-ACKNOWLEDGED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: settle retry, uniform, step 1: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?2, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?3))
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?4
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle retry, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: settle retry, each, step 1: [Rows([Id, Fence(0), Delay, Reason])] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle retry, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: settle dead, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: settle dead, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: settle rejected, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: settle rejected, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: settle skipped, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: settle skipped, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle deferred, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: settle deferred, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle deferred, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?2
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle released, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: settle released, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- sent_callback: extend: [Rows([Id, Fence(0)])] -> Leases
+UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
+
+-- sent_callback: reclaim, dead, step 1: [Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-SENT-CALLBACK'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+  AND COALESCE(t."attempts", 0) + 1 >= 5
+ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: reclaim, dead, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- sent_callback: reclaim, step 1: [Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-SENT-CALLBACK'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+  AND COALESCE(t."attempts", 0) + 1 < 5
+ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: reclaim, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- sent_callback: spent, step 1: [Limit] -> Keys
+UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
+  AND COALESCE(t."attempts", 0) >= 5
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: spent, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', 'attempts spent', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- sent_callback: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000), 0) AS INTEGER)
+FROM "emails" AS t
+WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
+  AND COALESCE(t."attempts", 0) < 5
+ORDER BY COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0)
+LIMIT 1;
+
+-- sent_callback: lag: [] -> Other
+SELECT (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."attempts", 0) < 5 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
+  (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'CALLING-SENT-CALLBACK' ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
+
+-- sent_callback: show: as above
+
+-- sent_callback: census SENT: as above
+
+-- sent_callback: census SENT_SILENT: as above
+
+-- sent_callback: census FAILED: as above
+
+-- sent_callback: census FAILED_SILENT: as above
+
+-- sent_callback: census ACCEPTED: as above
+
+-- sent_callback: census INTAKING: as above
+
+-- sent_callback: census READY: as above
+
+-- sent_callback: census INVALID: as above
+
+-- sent_callback: census PROCESSING: as above
+
+-- sent_callback: census CALLING-SENT-CALLBACK: as above
+
+-- sent_callback: census SENT-ACKNOWLEDGED: as above
+
+-- sent_callback: census CALLING-FAILED-CALLBACK: as above
+
+-- sent_callback: census FAILED-ACKNOWLEDGED: as above
+
+-- sent_callback: requeue ids INVALID: as above
+
+-- sent_callback: requeue ids SENT_SILENT: as above
+
+-- sent_callback: requeue ids FAILED_SILENT: as above
+
+-- sent_callback: requeue state INVALID: as above
+
+-- sent_callback: requeue state SENT_SILENT: as above
+
+-- sent_callback: requeue state FAILED_SILENT: as above
+
+-- sent_callback: browse all: as above
+
+-- sent_callback: browse ACCEPTED: as above
+
+-- sent_callback: browse CALLING-FAILED-CALLBACK: as above
+
+-- sent_callback: browse CALLING-SENT-CALLBACK: as above
+
+-- sent_callback: browse FAILED: as above
+
+-- sent_callback: browse FAILED-ACKNOWLEDGED: as above
+
+-- sent_callback: browse FAILED_SILENT: as above
+
+-- sent_callback: browse INTAKING: as above
+
+-- sent_callback: browse INVALID: as above
+
+-- sent_callback: browse PROCESSING: as above
+
+-- sent_callback: browse READY: as above
+
+-- sent_callback: browse SENT: as above
+
+-- sent_callback: browse SENT-ACKNOWLEDGED: as above
+
+-- sent_callback: browse SENT_SILENT: as above
+
+-- sent_callback: browse after all: as above
+
+-- sent_callback: browse after ACCEPTED: as above
+
+-- sent_callback: browse after CALLING-FAILED-CALLBACK: as above
+
+-- sent_callback: browse after CALLING-SENT-CALLBACK: as above
+
+-- sent_callback: browse after FAILED: as above
+
+-- sent_callback: browse after FAILED-ACKNOWLEDGED: as above
+
+-- sent_callback: browse after FAILED_SILENT: as above
+
+-- sent_callback: browse after INTAKING: as above
+
+-- sent_callback: browse after INVALID: as above
+
+-- sent_callback: browse after PROCESSING: as above
+
+-- sent_callback: browse after READY: as above
+
+-- sent_callback: browse after SENT: as above
+
+-- sent_callback: browse after SENT-ACKNOWLEDGED: as above
+
+-- sent_callback: browse after SENT_SILENT: as above
+
+-- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
+
+-- failed_callback: claim 1, step 1: [Limit] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM "emails" AS t
+WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
+  AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  AND COALESCE(t."attempts", 0) < 5
+ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END, t."id"
+LIMIT ?1;
+
+-- failed_callback: claim 1, step 2: [Held] -> Rows
+UPDATE "emails" AS t SET "status" = 'CALLING-FAILED-CALLBACK', "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT), CAST(COALESCE("attempts", 0) AS INTEGER), NULL, NULL, NULL, NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("eml_file_path" AS BLOB)), 0) + COALESCE(length(CAST("payload_file_path" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("eml_file_path" AS BLOB)) <= 65536 THEN "eml_file_path" END, CASE WHEN length(CAST("payload_file_path" AS BLOB)) <= 65536 THEN "payload_file_path" END;
+
+-- failed_callback: claim 1, step 3: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'CALLING-FAILED-CALLBACK', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- failed_callback: load: as above
+
+-- failed_callback: settle delivered, uniform, step 1: [One(Outcome("eml_path")), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(?1, t."eml_file_path"), "status" = 'FAILED-ACKNOWLEDGED', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle delivered, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED-ACKNOWLEDGED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: settle delivered, each, step 1: [Rows([Id, Fence(0), Outcome("eml_path")])] -> Keys
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"), "status" = 'FAILED-ACKNOWLEDGED', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'o_eml_path' AS "o_eml_path" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle delivered, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED-ACKNOWLEDGED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: settle retry, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle retry, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: settle retry, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle retry, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?2
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?2
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?2
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle deferred, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: settle deferred, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle deferred, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS ?2
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle released, uniform, step 2: [One(Reason), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: settle released, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
+
+-- failed_callback: extend: [Rows([Id, Fence(0)])] -> Leases
+UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
+
+-- failed_callback: reclaim, dead, step 1: [Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+  AND COALESCE(t."attempts", 0) + 1 >= 5
+ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: reclaim, dead, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- failed_callback: reclaim, step 1: [Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+  AND COALESCE(t."attempts", 0) + 1 < 5
+ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: reclaim, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- failed_callback: spent, step 1: [Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
+  AND COALESCE(t."attempts", 0) >= 5
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: spent, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', 'attempts spent', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- failed_callback: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000), 0) AS INTEGER)
+FROM "emails" AS t
+WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
+  AND COALESCE(t."attempts", 0) < 5
+ORDER BY COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0)
+LIMIT 1;
+
+-- failed_callback: lag: [] -> Other
+SELECT (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."attempts", 0) < 5 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
+  (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'CALLING-FAILED-CALLBACK' ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
+
+-- failed_callback: show: as above
+
+-- failed_callback: census SENT: as above
+
+-- failed_callback: census SENT_SILENT: as above
+
+-- failed_callback: census FAILED: as above
+
+-- failed_callback: census FAILED_SILENT: as above
+
+-- failed_callback: census ACCEPTED: as above
+
+-- failed_callback: census INTAKING: as above
+
+-- failed_callback: census READY: as above
+
+-- failed_callback: census INVALID: as above
+
+-- failed_callback: census PROCESSING: as above
+
+-- failed_callback: census CALLING-SENT-CALLBACK: as above
+
+-- failed_callback: census SENT-ACKNOWLEDGED: as above
+
+-- failed_callback: census CALLING-FAILED-CALLBACK: as above
+
+-- failed_callback: census FAILED-ACKNOWLEDGED: as above
+
+-- failed_callback: requeue ids INVALID, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'INVALID')
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: requeue ids INVALID, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- failed_callback: requeue ids SENT_SILENT, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000)
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: requeue ids SENT_SILENT, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- failed_callback: requeue ids FAILED_SILENT: as above
+
+-- failed_callback: requeue state INVALID, step 1: [Since, Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'INVALID'
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: requeue state INVALID, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- failed_callback: requeue state SENT_SILENT, step 1: [Since, Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: requeue state SENT_SILENT, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- failed_callback: requeue state FAILED_SILENT: as above
+
+-- failed_callback: browse all: as above
+
+-- failed_callback: browse ACCEPTED: as above
+
+-- failed_callback: browse CALLING-FAILED-CALLBACK: as above
+
+-- failed_callback: browse CALLING-SENT-CALLBACK: as above
+
+-- failed_callback: browse FAILED: as above
+
+-- failed_callback: browse FAILED-ACKNOWLEDGED: as above
+
+-- failed_callback: browse FAILED_SILENT: as above
+
+-- failed_callback: browse INTAKING: as above
+
+-- failed_callback: browse INVALID: as above
+
+-- failed_callback: browse PROCESSING: as above
+
+-- failed_callback: browse READY: as above
+
+-- failed_callback: browse SENT: as above
+
+-- failed_callback: browse SENT-ACKNOWLEDGED: as above
+
+-- failed_callback: browse SENT_SILENT: as above
+
+-- failed_callback: browse after all: as above
+
+-- failed_callback: browse after ACCEPTED: as above
+
+-- failed_callback: browse after CALLING-FAILED-CALLBACK: as above
+
+-- failed_callback: browse after CALLING-SENT-CALLBACK: as above
+
+-- failed_callback: browse after FAILED: as above
+
+-- failed_callback: browse after FAILED-ACKNOWLEDGED: as above
+
+-- failed_callback: browse after FAILED_SILENT: as above
+
+-- failed_callback: browse after INTAKING: as above
+
+-- failed_callback: browse after INVALID: as above
+
+-- failed_callback: browse after PROCESSING: as above
+
+-- failed_callback: browse after READY: as above
+
+-- failed_callback: browse after SENT: as above
+
+-- failed_callback: browse after SENT-ACKNOWLEDGED: as above
+
+-- failed_callback: browse after SENT_SILENT: as above

@@ -1,0 +1,604 @@
+-- outbox: every statement. Written by the snapshot test; do not edit.
+
+-- create
+CREATE TABLE IF NOT EXISTS `outbox` (
+    id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    deal_id VARCHAR(64),
+    idempotency_key VARCHAR(255) UNIQUE,
+    topic VARCHAR(249) NOT NULL,
+    partition_key VARCHAR(255),
+    payload LONGTEXT NOT NULL,
+    `status` VARCHAR(32) NOT NULL DEFAULT 'PENDING',
+    retry_count INT NOT NULL DEFAULT 0,
+    version BIGINT NOT NULL DEFAULT 0,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    processed_at DATETIME(6),
+    next_attempt_at DATETIME(6),
+    claimed_at DATETIME(6),
+    last_error LONGTEXT
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- create
+CREATE INDEX `outbox_publish_claim` ON `outbox` (`status`, `created_at`, `id`);
+
+-- create
+CREATE INDEX `outbox_publish_lease` ON `outbox` (`status`, `claimed_at`);
+
+-- create
+CREATE INDEX `outbox_delivered_purge` ON `outbox` (`status`, `processed_at`);
+
+-- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic"], joined: [] }
+
+-- publish: claim 1, step 1: [Limit] -> Rows
+SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CAST(t.`partition_key` AS CHAR), NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END
+FROM `outbox` AS t
+WHERE t.`status` = 'PENDING'
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`retry_count` < 3
+  AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+ORDER BY t.`created_at`, t.`id`
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- publish: claim 1, step 2: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`claimed_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: load: [Ids] -> Other
+SELECT CAST(t.`id` AS SIGNED), t.`idempotency_key`, t.`deal_id`, t.`partition_key`, t.`payload`, t.`topic`
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids});
+
+-- publish: settle delivered, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- publish: settle delivered, uniform, step 2: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'DELIVERED', t.`last_error` = NULL, t.`processed_at` = UTC_TIMESTAMP(6), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- publish: settle delivered, each, step 2: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'DELIVERED', t.`last_error` = NULL, t.`processed_at` = UTC_TIMESTAMP(6), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- publish: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = ?, t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- publish: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
+UPDATE `outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- publish: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = ?, t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- publish: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- publish: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = ?, t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- publish: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- publish: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = ?, t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- publish: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- publish: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- publish: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
+UPDATE `outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> CAST(? AS SIGNED)
+FOR UPDATE;
+
+-- publish: settle released, uniform, step 2: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- publish: settle released, each, step 2: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- publish: extend, step 2: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`claimed_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`claimed_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: extend, step 3: [Held] -> Leases
+SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` AS CHAR)
+FROM `outbox` AS t
+WHERE t.`id` IN ({held});
+
+-- publish: reclaim, dead, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`status` = 'PROCESSING'
+  AND t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND
+  AND t.`retry_count` + 1 >= 3
+LIMIT ?;
+
+-- publish: reclaim, dead, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'PROCESSING'
+  AND t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND
+  AND t.`retry_count` + 1 >= 3
+FOR UPDATE SKIP LOCKED;
+
+-- publish: reclaim, dead, step 3: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: reclaim, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`status` = 'PROCESSING'
+  AND t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND
+  AND t.`retry_count` + 1 < 3
+LIMIT ?;
+
+-- publish: reclaim, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'PROCESSING'
+  AND t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND
+  AND t.`retry_count` + 1 < 3
+FOR UPDATE SKIP LOCKED;
+
+-- publish: reclaim, step 3: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = t.`retry_count` + 1, t.`last_error` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: spent, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`status` = 'PENDING'
+  AND t.`retry_count` >= 3
+LIMIT ?;
+
+-- publish: spent, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'PENDING'
+  AND t.`retry_count` >= 3
+FOR UPDATE SKIP LOCKED;
+
+-- publish: spent, step 3: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`last_error` = COALESCE(t.`last_error`, 'attempts spent'), t.`status` = 'FAILED', t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: purge 1, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`status` = 'DELIVERED'
+  AND ((t.`processed_at` < UTC_TIMESTAMP(6) - INTERVAL 604800 SECOND) OR (t.`processed_at` IS NULL AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 604800 SECOND))
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- publish: purge 1, step 2: [Held] -> Nothing
+DELETE FROM `outbox`
+WHERE `id` IN ({held});
+
+-- publish: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`status` = 'PENDING'
+  AND t.`retry_count` < 3
+ORDER BY t.`next_attempt_at`
+LIMIT 1;
+
+-- publish: lag: [] -> Other
+SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `outbox` AS t WHERE t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND ORDER BY t.`created_at` LIMIT 1),
+  (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`claimed_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' ORDER BY t.`claimed_at` LIMIT 1);
+
+-- publish: show: [Ids] -> Other
+SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`deal_id` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`topic` AS CHAR),
+  CAST(t.`partition_key` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`retry_count` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`processed_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`claimed_at` AS CHAR),
+  CAST(t.`last_error` AS CHAR)
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids});
+
+-- publish: census PENDING: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `outbox` AS t WHERE t.`status` = 'PENDING' LIMIT 10001) AS counted;
+
+-- publish: census PROCESSING: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' LIMIT 10001) AS counted;
+
+-- publish: census DELIVERED: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `outbox` AS t WHERE t.`status` = 'DELIVERED' LIMIT 10001) AS counted;
+
+-- publish: census FAILED: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `outbox` AS t WHERE t.`status` = 'FAILED' LIMIT 10001) AS counted;
+
+-- publish: requeue ids FAILED, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'FAILED'
+FOR UPDATE;
+
+-- publish: requeue ids FAILED, step 2: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = 0, t.`last_error` = NULL, t.`processed_at` = NULL, t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: requeue state FAILED, step 1: [Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`status` = 'FAILED'
+  AND (? IS NULL OR t.`claimed_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`claimed_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
+
+-- publish: requeue state FAILED, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'FAILED'
+FOR UPDATE SKIP LOCKED;
+
+-- publish: requeue state FAILED, step 3: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = 0, t.`last_error` = NULL, t.`processed_at` = NULL, t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: browse all: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`deal_id` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`topic` AS CHAR),
+  CAST(t.`partition_key` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`retry_count` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`processed_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`claimed_at` AS CHAR),
+  CAST(t.`last_error` AS CHAR)
+FROM `outbox` AS t
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- publish: browse DELIVERED: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`deal_id` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`topic` AS CHAR),
+  CAST(t.`partition_key` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`retry_count` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`processed_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`claimed_at` AS CHAR),
+  CAST(t.`last_error` AS CHAR)
+FROM `outbox` AS t
+WHERE t.`status` = 'DELIVERED'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- publish: browse FAILED: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`deal_id` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`topic` AS CHAR),
+  CAST(t.`partition_key` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`retry_count` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`processed_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`claimed_at` AS CHAR),
+  CAST(t.`last_error` AS CHAR)
+FROM `outbox` AS t
+WHERE t.`status` = 'FAILED'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- publish: browse PENDING: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`deal_id` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`topic` AS CHAR),
+  CAST(t.`partition_key` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`retry_count` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`processed_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`claimed_at` AS CHAR),
+  CAST(t.`last_error` AS CHAR)
+FROM `outbox` AS t
+WHERE t.`status` = 'PENDING'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- publish: browse PROCESSING: [Limit] -> Other
+SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`deal_id` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`topic` AS CHAR),
+  CAST(t.`partition_key` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`retry_count` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`processed_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`claimed_at` AS CHAR),
+  CAST(t.`last_error` AS CHAR)
+FROM `outbox` AS t
+WHERE t.`status` = 'PROCESSING'
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- publish: browse after all: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`deal_id` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`topic` AS CHAR),
+  CAST(t.`partition_key` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`retry_count` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`processed_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`claimed_at` AS CHAR),
+  CAST(t.`last_error` AS CHAR)
+FROM `outbox` AS t
+WHERE t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- publish: browse after DELIVERED: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`deal_id` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`topic` AS CHAR),
+  CAST(t.`partition_key` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`retry_count` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`processed_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`claimed_at` AS CHAR),
+  CAST(t.`last_error` AS CHAR)
+FROM `outbox` AS t
+WHERE t.`status` = 'DELIVERED' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- publish: browse after FAILED: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`deal_id` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`topic` AS CHAR),
+  CAST(t.`partition_key` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`retry_count` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`processed_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`claimed_at` AS CHAR),
+  CAST(t.`last_error` AS CHAR)
+FROM `outbox` AS t
+WHERE t.`status` = 'FAILED' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- publish: browse after PENDING: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`deal_id` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`topic` AS CHAR),
+  CAST(t.`partition_key` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`retry_count` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`processed_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`claimed_at` AS CHAR),
+  CAST(t.`last_error` AS CHAR)
+FROM `outbox` AS t
+WHERE t.`status` = 'PENDING' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;
+
+-- publish: browse after PROCESSING: [After, Limit] -> Other
+SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
+  CAST(t.`id` AS CHAR),
+  CAST(t.`id` AS CHAR),
+  CAST(t.`deal_id` AS CHAR),
+  CAST(t.`idempotency_key` AS CHAR),
+  CAST(t.`topic` AS CHAR),
+  CAST(t.`partition_key` AS CHAR),
+  CAST(t.`payload` AS CHAR),
+  CAST(t.`status` AS CHAR),
+  CAST(t.`retry_count` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CAST(t.`created_at` AS CHAR),
+  CAST(t.`processed_at` AS CHAR),
+  CAST(t.`next_attempt_at` AS CHAR),
+  CAST(t.`claimed_at` AS CHAR),
+  CAST(t.`last_error` AS CHAR)
+FROM `outbox` AS t
+WHERE t.`status` = 'PROCESSING' AND t.`id` < ?
+ORDER BY t.`id` DESC
+LIMIT ?;

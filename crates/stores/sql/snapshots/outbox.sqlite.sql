@@ -1,0 +1,496 @@
+-- outbox: every statement. Written by the snapshot test; do not edit.
+
+-- create
+CREATE TABLE IF NOT EXISTS "outbox" (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    deal_id TEXT,
+    idempotency_key TEXT UNIQUE,
+    topic TEXT NOT NULL,
+    partition_key TEXT,
+    payload TEXT NOT NULL,
+    "status" TEXT NOT NULL DEFAULT 'PENDING',
+    retry_count INTEGER NOT NULL DEFAULT 0,
+    version INTEGER NOT NULL DEFAULT 0,
+    created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    processed_at TEXT,
+    next_attempt_at TEXT,
+    claimed_at TEXT,
+    last_error TEXT
+);
+
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_publish_claim" ON "outbox" ((CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END), "id") WHERE "status" = 'PENDING';
+
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_publish_lease" ON "outbox" ((CASE WHEN typeof("claimed_at") IN ('integer', 'real') OR "claimed_at" NOT GLOB '*[^0-9]*' THEN CAST("claimed_at" AS INTEGER) ELSE CAST(round((julianday("claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END)) WHERE "status" = 'PROCESSING';
+
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_publish_spent3" ON "outbox" ("id") WHERE "status" = 'PENDING' AND "retry_count" >= 3;
+
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_delivered_purge" ON "outbox" ((COALESCE(CASE WHEN typeof("processed_at") IN ('integer', 'real') OR "processed_at" NOT GLOB '*[^0-9]*' THEN CAST("processed_at" AS INTEGER) ELSE CAST(round((julianday("processed_at") - 2440587.5) * 86400000.0) AS INTEGER) END, CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END))) WHERE "status" = 'DELIVERED';
+
+-- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic"], joined: [] }
+
+-- publish: claim 1, step 1: [Limit] -> Keys
+SELECT CAST(t."id" AS INTEGER)
+FROM "outbox" AS t
+WHERE t."status" = 'PENDING'
+  AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  AND t."retry_count" < 3
+  AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 1000
+ORDER BY CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END, t."id"
+LIMIT ?1;
+
+-- publish: claim 1, step 2: [Held] -> Rows
+UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = CASE WHEN typeof(COALESCE(t."claimed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."claimed_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."claimed_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+RETURNING CAST("id" AS INTEGER), CAST("version" AS TEXT), CAST("retry_count" AS INTEGER), NULL, NULL, CAST("partition_key" AS TEXT), NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("idempotency_key" AS BLOB)), 0) + COALESCE(length(CAST("deal_id" AS BLOB)), 0) + COALESCE(length(CAST("partition_key" AS BLOB)), 0) + COALESCE(length(CAST("payload" AS BLOB)), 0) + COALESCE(length(CAST("topic" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("idempotency_key" AS BLOB)) <= 65536 THEN "idempotency_key" END, CASE WHEN length(CAST("deal_id" AS BLOB)) <= 65536 THEN "deal_id" END, CASE WHEN length(CAST("partition_key" AS BLOB)) <= 65536 THEN "partition_key" END, CASE WHEN length(CAST("payload" AS BLOB)) <= 65536 THEN "payload" END, CASE WHEN length(CAST("topic" AS BLOB)) <= 65536 THEN "topic" END;
+
+-- publish: load: [Ids] -> Other
+SELECT CAST(t."id" AS INTEGER), t."idempotency_key", t."deal_id", t."partition_key", t."payload", t."topic"
+FROM "outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1));
+
+-- publish: settle delivered, uniform: [Ids, One(Fence(0))] -> Keys
+UPDATE "outbox" AS t SET "status" = 'DELIVERED', "last_error" = NULL, "processed_at" = CASE WHEN typeof(COALESCE(t."processed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."processed_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."processed_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?2
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: settle delivered, each: [Rows([Id, Fence(0)])] -> Keys
+UPDATE "outbox" AS t SET "status" = 'DELIVERED', "last_error" = NULL, "processed_at" = CASE WHEN typeof(COALESCE(t."processed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."processed_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."processed_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "retry_count" = t."retry_count" + 1, "last_error" = ?2, "version" = t."version" + 1
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?3))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?4
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: settle retry, each: [Rows([Id, Fence(0), Delay, Reason])] -> Keys
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "retry_count" = t."retry_count" + 1, "last_error" = v."reason", "version" = t."version" + 1
+FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = ?1, "version" = t."version" + 1
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: settle dead, each: [Rows([Id, Fence(0), Reason])] -> Keys
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = v."reason", "version" = t."version" + 1
+FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = ?1, "version" = t."version" + 1
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: settle rejected, each: [Rows([Id, Fence(0), Reason])] -> Keys
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = v."reason", "version" = t."version" + 1
+FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = ?1, "version" = t."version" + 1
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: settle skipped, each: [Rows([Id, Fence(0), Reason])] -> Keys
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = v."reason", "version" = t."version" + 1
+FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: settle deferred, uniform: [One(Delay), Ids, One(Fence(0))] -> Keys
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?3
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: settle deferred, each: [Rows([Id, Fence(0), Delay])] -> Keys
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: settle released, uniform: [Ids, One(Fence(0))] -> Keys
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = t."version" + 1
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS ?2
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: settle released, each: [Rows([Id, Fence(0)])] -> Keys
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = t."version" + 1
+FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: extend: [Rows([Id, Fence(0)])] -> Leases
+UPDATE "outbox" AS t SET "claimed_at" = CASE WHEN typeof(COALESCE(t."claimed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."claimed_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."claimed_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
+FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+RETURNING CAST("id" AS INTEGER), CAST("version" AS TEXT);
+
+-- publish: reclaim, dead: [Limit] -> Keys
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1
+WHERE t."id" IN (
+SELECT t."id"
+FROM "outbox" AS t
+WHERE t."status" = 'PROCESSING'
+  AND CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 60000
+  AND t."retry_count" + 1 >= 3
+ORDER BY CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: reclaim: [Limit] -> Keys
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "retry_count" = t."retry_count" + 1, "last_error" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1
+WHERE t."id" IN (
+SELECT t."id"
+FROM "outbox" AS t
+WHERE t."status" = 'PROCESSING'
+  AND CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 60000
+  AND t."retry_count" + 1 < 3
+ORDER BY CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: spent: [Limit] -> Keys
+UPDATE "outbox" AS t SET "last_error" = COALESCE(t."last_error", 'attempts spent'), "status" = 'FAILED', "version" = t."version" + 1
+WHERE t."id" IN (
+SELECT t."id"
+FROM "outbox" AS t
+WHERE t."status" = 'PENDING'
+  AND t."retry_count" >= 3
+LIMIT ?1)
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: purge 1: [Limit] -> Keys
+DELETE FROM "outbox" AS t
+WHERE t."id" IN (
+SELECT t."id"
+FROM "outbox" AS t
+WHERE t."status" = 'DELIVERED'
+  AND COALESCE(CASE WHEN typeof(t."processed_at") IN ('integer', 'real') OR t."processed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."processed_at" AS INTEGER) ELSE CAST(round((julianday(t."processed_at") - 2440587.5) * 86400000.0) AS INTEGER) END, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 604800000
+LIMIT ?1)
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000), 0) AS INTEGER)
+FROM "outbox" AS t
+WHERE t."status" = 'PENDING'
+  AND t."retry_count" < 3
+ORDER BY COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0)
+LIMIT 1;
+
+-- publish: lag: [] -> Other
+SELECT (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "outbox" AS t WHERE t."status" = 'PENDING' AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND t."retry_count" < 3 AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 1000 ORDER BY CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
+  (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "outbox" AS t WHERE t."status" = 'PROCESSING' ORDER BY CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
+
+-- publish: show: [Ids] -> Other
+SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."deal_id" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."topic" AS TEXT),
+  CAST(t."partition_key" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."retry_count" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."processed_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."claimed_at" AS TEXT),
+  CAST(t."last_error" AS TEXT)
+FROM "outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1));
+
+-- publish: census PENDING: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'PENDING' LIMIT 10001) AS counted;
+
+-- publish: census PROCESSING: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'PROCESSING' LIMIT 10001) AS counted;
+
+-- publish: census DELIVERED: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'DELIVERED' LIMIT 10001) AS counted;
+
+-- publish: census FAILED: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'FAILED' LIMIT 10001) AS counted;
+
+-- publish: requeue ids FAILED: [Ids] -> Keys
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "retry_count" = 0, "last_error" = NULL, "processed_at" = NULL, "version" = t."version" + 1
+WHERE t."id" IN (
+SELECT t."id"
+FROM "outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'FAILED')
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: requeue state FAILED: [Since, Limit] -> Keys
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "retry_count" = 0, "last_error" = NULL, "processed_at" = NULL, "version" = t."version" + 1
+WHERE t."id" IN (
+SELECT t."id"
+FROM "outbox" AS t
+WHERE t."status" = 'FAILED'
+  AND (?1 IS NULL OR CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."claimed_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: browse all: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."deal_id" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."topic" AS TEXT),
+  CAST(t."partition_key" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."retry_count" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."processed_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."claimed_at" AS TEXT),
+  CAST(t."last_error" AS TEXT)
+FROM "outbox" AS t
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- publish: browse DELIVERED: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."deal_id" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."topic" AS TEXT),
+  CAST(t."partition_key" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."retry_count" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."processed_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."claimed_at" AS TEXT),
+  CAST(t."last_error" AS TEXT)
+FROM "outbox" AS t
+WHERE t."status" = 'DELIVERED'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- publish: browse FAILED: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."deal_id" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."topic" AS TEXT),
+  CAST(t."partition_key" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."retry_count" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."processed_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."claimed_at" AS TEXT),
+  CAST(t."last_error" AS TEXT)
+FROM "outbox" AS t
+WHERE t."status" = 'FAILED'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- publish: browse PENDING: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."deal_id" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."topic" AS TEXT),
+  CAST(t."partition_key" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."retry_count" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."processed_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."claimed_at" AS TEXT),
+  CAST(t."last_error" AS TEXT)
+FROM "outbox" AS t
+WHERE t."status" = 'PENDING'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- publish: browse PROCESSING: [Limit] -> Other
+SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."deal_id" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."topic" AS TEXT),
+  CAST(t."partition_key" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."retry_count" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."processed_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."claimed_at" AS TEXT),
+  CAST(t."last_error" AS TEXT)
+FROM "outbox" AS t
+WHERE t."status" = 'PROCESSING'
+ORDER BY t."id" DESC
+LIMIT ?1;
+
+-- publish: browse after all: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."deal_id" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."topic" AS TEXT),
+  CAST(t."partition_key" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."retry_count" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."processed_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."claimed_at" AS TEXT),
+  CAST(t."last_error" AS TEXT)
+FROM "outbox" AS t
+WHERE t."id" < CAST(?1 AS INTEGER)
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- publish: browse after DELIVERED: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."deal_id" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."topic" AS TEXT),
+  CAST(t."partition_key" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."retry_count" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."processed_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."claimed_at" AS TEXT),
+  CAST(t."last_error" AS TEXT)
+FROM "outbox" AS t
+WHERE t."status" = 'DELIVERED' AND t."id" < CAST(?1 AS INTEGER)
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- publish: browse after FAILED: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."deal_id" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."topic" AS TEXT),
+  CAST(t."partition_key" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."retry_count" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."processed_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."claimed_at" AS TEXT),
+  CAST(t."last_error" AS TEXT)
+FROM "outbox" AS t
+WHERE t."status" = 'FAILED' AND t."id" < CAST(?1 AS INTEGER)
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- publish: browse after PENDING: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."deal_id" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."topic" AS TEXT),
+  CAST(t."partition_key" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."retry_count" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."processed_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."claimed_at" AS TEXT),
+  CAST(t."last_error" AS TEXT)
+FROM "outbox" AS t
+WHERE t."status" = 'PENDING' AND t."id" < CAST(?1 AS INTEGER)
+ORDER BY t."id" DESC
+LIMIT ?2;
+
+-- publish: browse after PROCESSING: [After, Limit] -> Other
+SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
+  CAST(t."id" AS TEXT),
+  CAST(t."id" AS TEXT),
+  CAST(t."deal_id" AS TEXT),
+  CAST(t."idempotency_key" AS TEXT),
+  CAST(t."topic" AS TEXT),
+  CAST(t."partition_key" AS TEXT),
+  CAST(t."payload" AS TEXT),
+  CAST(t."status" AS TEXT),
+  CAST(t."retry_count" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CAST(t."created_at" AS TEXT),
+  CAST(t."processed_at" AS TEXT),
+  CAST(t."next_attempt_at" AS TEXT),
+  CAST(t."claimed_at" AS TEXT),
+  CAST(t."last_error" AS TEXT)
+FROM "outbox" AS t
+WHERE t."status" = 'PROCESSING' AND t."id" < CAST(?1 AS INTEGER)
+ORDER BY t."id" DESC
+LIMIT ?2;
