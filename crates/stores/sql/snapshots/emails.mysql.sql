@@ -1425,7 +1425,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- send: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: reclaim, dead, step 4: [Held] -> Nothing
@@ -1477,7 +1477,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- send: spent, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'FAILED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: spent, step 4: [Held] -> Nothing

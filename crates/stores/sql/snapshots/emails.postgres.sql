@@ -1313,7 +1313,7 @@ ORDER BY t."updated_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1353,7 +1353,7 @@ WHERE t."status" = 'READY'
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'FAILED', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "version" = t."version" + 1, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
