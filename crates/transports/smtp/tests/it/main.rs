@@ -1,6 +1,7 @@
 //! The transport against relays that follow a script, down to the byte; and against real servers where there are any.
 
 mod pooling;
+mod real;
 mod recipients;
 mod refusals;
 mod relay;
