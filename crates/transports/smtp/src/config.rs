@@ -72,6 +72,9 @@ pub struct Timeouts {
     pub ehlo: Duration,
     pub auth: Duration,
     pub mail: Duration,
+    /// For the first answer on a connection that was idle: a network may have forgotten it without a word. After it
+    /// the mail goes over a new connection, at no cost.
+    pub reuse: Duration,
     pub rcpt: Duration,
     pub data: Duration,
     /// For each block of the message to be taken by the network.
@@ -89,6 +92,7 @@ impl Default for Timeouts {
             ehlo: Duration::from_mins(5),
             auth: Duration::from_mins(2),
             mail: Duration::from_mins(5),
+            reuse: Duration::from_secs(10),
             rcpt: Duration::from_mins(5),
             data: Duration::from_mins(2),
             block: Duration::from_mins(3),

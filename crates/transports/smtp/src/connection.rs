@@ -32,8 +32,10 @@ pub(crate) struct Connection {
     timeouts: Timeouts,
     /// Mails begun on it.
     pub carried: u32,
-    /// It was idle, so the relay may have closed it without our noticing yet.
+    /// It was idle once, so the relay may close it for reasons of its own.
     pub rested: bool,
+    /// It has not answered since it was idle: the network may have forgotten it.
+    unproven: bool,
     /// The last mail was not ended by its final dot: RSET comes first.
     pub dirty: bool,
 }
@@ -56,6 +58,7 @@ impl Connection {
             timeouts,
             carried: 0,
             rested: false,
+            unproven: false,
             dirty: false,
         }
     }
@@ -65,6 +68,7 @@ impl Connection {
             Stage::Greeting => self.timeouts.greeting,
             Stage::Ehlo | Stage::StartTls => self.timeouts.ehlo,
             Stage::Auth => self.timeouts.auth,
+            Stage::Reset | Stage::Mail if self.unproven => self.timeouts.reuse.min(self.timeouts.mail),
             Stage::Reset | Stage::Mail => self.timeouts.mail,
             Stage::Rcpt => self.timeouts.rcpt,
             Stage::Data => self.timeouts.data,
@@ -104,6 +108,7 @@ impl Connection {
             Some(length) => length,
             None => self.receive(stage, deadline).await?,
         };
+        self.unproven = false;
         Ok(self.replies.take(length))
     }
 
@@ -156,6 +161,12 @@ impl Connection {
         self.out.extend_from_slice(b"\r\n");
         self.flush(deadline).await.map_err(|cut| cut.fault)?;
         self.reply(stage, deadline).await
+    }
+
+    /// It is about to be idle.
+    pub(crate) fn rest(&mut self) {
+        self.rested = true;
+        self.unproven = true;
     }
 
     /// May this idle connection be used again?

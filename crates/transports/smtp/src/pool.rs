@@ -117,7 +117,7 @@ impl Place {
 
     /// Gives a sound connection back for others to use.
     pub(crate) fn keep(self, mut connection: Connection) {
-        connection.rested = true;
+        connection.rest();
         let start = {
             let mut state = self.pool.lock();
             state.idle.push((connection, Instant::now()));

@@ -85,6 +85,7 @@ impl Settings {
             "timeout_ehlo" => &mut timeouts.ehlo,
             "timeout_auth" => &mut timeouts.auth,
             "timeout_mail" => &mut timeouts.mail,
+            "timeout_reuse" => &mut timeouts.reuse,
             "timeout_rcpt" => &mut timeouts.rcpt,
             "timeout_data" => &mut timeouts.data,
             "timeout_block" => &mut timeouts.block,
@@ -93,7 +94,7 @@ impl Settings {
                 mistakes.push(format!(
                     "unknown option {key}: known are tls, auth, allow_plaintext_auth, helo, connections, \
                      per_connection, batch, rate, max_size, idle, ca_file, and timeout_ with connect, tls, greeting, \
-                     ehlo, auth, mail, rcpt, data, block or end"
+                     ehlo, auth, mail, reuse, rcpt, data, block or end"
                 ));
                 return;
             }

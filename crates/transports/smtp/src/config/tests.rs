@@ -44,7 +44,7 @@ fn credentials_in_plain_text_need_this_machine_and_a_word() {
 fn every_option_is_read() {
     let url = "smtp://h.example:26?helo=me.test&connections=3&per_connection=7&batch=5&rate=9&max_size=1000\
                &idle=2m&ca_file=/etc/ca.pem&timeout_connect=1s&timeout_tls=2s&timeout_greeting=3s&timeout_ehlo=4s\
-               &timeout_auth=5&timeout_mail=6s&timeout_rcpt=7s&timeout_data=8s&timeout_block=9s&timeout_end=250ms";
+               &timeout_auth=5&timeout_mail=6s&timeout_reuse=11s&timeout_rcpt=7s&timeout_data=8s&timeout_block=9s&timeout_end=250ms";
     let settings = Settings::from_url(url).unwrap();
     let second = Duration::from_secs;
     let expected = Settings {
@@ -64,6 +64,7 @@ fn every_option_is_read() {
             ehlo: second(4),
             auth: second(5),
             mail: second(6),
+            reuse: second(11),
             rcpt: second(7),
             data: second(8),
             block: second(9),

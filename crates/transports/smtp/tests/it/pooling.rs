@@ -52,6 +52,21 @@ async fn an_idle_connection_that_dies_under_the_first_command_is_no_failure() {
 }
 
 #[tokio::test]
+async fn an_idle_connection_that_the_network_forgot_is_given_up_soon_and_is_no_failure() {
+    let relay = Relay::play(vec![
+        script([hello(), one("b@y.test"), commands("c@y.test"), vec![Act::HearEnd]]),
+        script([hello(), one("c@y.test")]),
+    ])
+    .await;
+    let mut settings = settings(relay.port);
+    settings.timeouts.reuse = Duration::from_millis(100);
+    let smtp = Smtp::new(settings).unwrap();
+    delivered(&send(&smtp, &[to("b@y.test")]).await[0]);
+    delivered(&send(&smtp, &[to("c@y.test")]).await[0]);
+    relay.finish().await;
+}
+
+#[tokio::test]
 async fn a_worn_connection_is_closed_with_quit() {
     let quit = || vec![hear("QUIT"), say("221 bye"), Act::HearEnd];
     let relay = Relay::play(vec![
