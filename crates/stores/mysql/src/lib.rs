@@ -1,1 +1,17 @@
-//! (under construction)
+//! The MySQL and MariaDB store: runs the scripts that `postrider-sql` renders, over one sqlx pool.
+//!
+//! Owns: connections, binding and reading, error classes, retry of collided transactions. Must not: hold SQL about a
+//! contract's columns (that is rendered) nor decide anything about a row. Invariant: every session is READ COMMITTED
+//! and UTC; every script of several steps is one transaction, run again as a whole.
+
+mod connect;
+mod error;
+mod migrate;
+mod script;
+mod shape;
+mod store;
+mod verify;
+
+pub use connect::{Database, Settings};
+pub use migrate::Migration;
+pub use store::MysqlStore;
