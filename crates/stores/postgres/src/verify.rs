@@ -1,0 +1,64 @@
+//! Compares table and contract, and asks the planner about the claim.
+
+use postrider_seams::inspect::Finding;
+use postrider_seams::store::Error;
+use postrider_sql::Dialect;
+use postrider_sql::bind::Given;
+use postrider_sql::run::verify::Facts;
+use sqlx::{Connection as _, Executor as _};
+
+use crate::store::PostgresStore;
+use crate::{error, script, shape};
+
+/// Plans that only a missing index can explain: a small table is scanned whatever indexes it has.
+const INDEXES_ONLY: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; \
+    SET LOCAL enable_incremental_sort = off; SET LOCAL enable_bitmapscan = off";
+
+impl PostgresStore {
+    pub(crate) async fn findings(&self) -> Result<Vec<Finding>, Error> {
+        let facts = Facts {
+            server: self.server().await?,
+            claim_scan: self.claim_scan().await?,
+            missing: self.migration.missing().await?,
+            notifies: self.waker.notifies(),
+            own_tables: shape::own_tables(&self.database).await? == [true; 2],
+        };
+        Ok(self.opened.findings(Dialect::Postgres, &facts))
+    }
+
+    async fn server(&self) -> Result<String, Error> {
+        let version: String = sqlx::query_scalar("SELECT current_setting('server_version')")
+            .fetch_one(&self.database.pool)
+            .await
+            .map_err(|cause| error::classify(&self.database.place, "read the version", cause))?;
+        Ok(format!("PostgreSQL {version}"))
+    }
+
+    /// How the claim's plan falls short, if it does.
+    async fn claim_scan(&self) -> Result<Option<String>, Error> {
+        let explained = async {
+            let mut connection = self.database.pool.acquire().await?;
+            let mut transaction = connection.begin().await?;
+            transaction.execute(INDEXES_ONLY).await?;
+            let given = Given::limit(&self.database.instance, 100);
+            let mut shortfall = None;
+            for step in self.opened.program.claim.iter().filter_map(|claim| claim.steps.first()) {
+                let plan = script::explain(&mut transaction, step, &given).await?;
+                shortfall = shortfall.or(self.shortfall(&plan));
+            }
+            Ok::<_, sqlx::Error>(shortfall)
+        };
+        explained.await.map_err(|cause| error::classify(&self.database.place, "explain the claim", cause))
+    }
+
+    /// Below the locking node is what picks the rows.
+    fn shortfall(&self, plan: &[String]) -> Option<String> {
+        let picks = plan.iter().skip_while(|line| !line.contains("LockRows"));
+        let pick: Vec<&String> = picks.take_while(|line| !line.contains("CTE moved")).collect();
+        let scan = format!("Seq Scan on {}", self.opened.contract.table.name);
+        if pick.iter().any(|line| line.replace('"', "").contains(&scan)) {
+            return Some("a sequential scan of the table".to_owned());
+        }
+        pick.iter().any(|line| line.contains("Sort")).then(|| "a sort of all due rows".to_owned())
+    }
+}

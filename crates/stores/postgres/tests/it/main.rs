@@ -1,0 +1,11 @@
+//! The PostgreSQL store against a real server. Rows are checked by SQL of the tests' own, never through the store.
+
+mod claim;
+mod inspect;
+mod migrate;
+mod outage;
+mod rendered;
+mod server;
+mod settle;
+mod sweep;
+mod wake;

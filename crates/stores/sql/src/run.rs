@@ -1,0 +1,121 @@
+//! The verbs of a store, once for all SQL databases: which scripts run with what, and what their answers mean.
+//!
+//! Owns: claim, settle, sweep and inspect over a [`Program`]. Must not: know a driver; a store brings [`Run`], and
+//! everything that only its database has (connections, error classes, waking, locks). Invariant: only scripts of the
+//! program touch the contract's table.
+
+mod claim;
+mod inspect;
+pub mod locks;
+pub mod migrate;
+mod settle;
+mod sweep;
+pub mod verify;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use postrider_contract::{Contract, Missing, Stage};
+use postrider_seams::row::{RowId, Value};
+use postrider_seams::store::Error;
+
+use crate::bind::Given;
+use crate::{Dialect, Program, Script, Shape, render};
+
+/// Runs scripts on one database.
+pub trait Run: Send + Sync {
+    fn dialect(&self) -> Dialect;
+
+    /// This worker's id.
+    fn owner(&self) -> &str;
+
+    /// Runs a script in one transaction, again where it collided with another. `doing` completes "could not …".
+    fn run(
+        &self,
+        doing: &str,
+        script: &Script,
+        given: &Given<'_>,
+    ) -> impl Future<Output = Result<Done, Error>> + Send;
+
+    /// Runs one statement on our own tables; `None` where the table is not there.
+    fn ask(
+        &self,
+        doing: &str,
+        sql: &'static str,
+        args: Vec<Value>,
+    ) -> impl Future<Output = Result<Option<Vec<Vec<Value>>>, Error>> + Send;
+}
+
+/// What a script did.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// What its last yielding step answered; `None` where no step yields.
+    pub rows: Option<Vec<Vec<Value>>>,
+    /// Keys that a step before the last yielding one answered, in the order that the contract wants.
+    pub order: Vec<RowId>,
+    /// Rows that its last step changed.
+    pub affected: u64,
+}
+
+impl Done {
+    /// How many rows moved.
+    pub fn moved(&self) -> u64 {
+        self.rows.as_ref().map_or(self.affected, |rows| rows.len() as u64)
+    }
+
+    pub fn into_rows(self) -> Vec<Vec<Value>> {
+        self.rows.unwrap_or_default()
+    }
+
+    /// The first column of the first row.
+    fn first(self) -> Value {
+        self.into_rows().into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or_default()
+    }
+}
+
+/// A contract opened on a table, for one stage.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// Optional columns settled: those that this table has.
+    pub contract: Contract,
+    pub stage: Stage,
+    pub shape: Shape,
+    pub program: Program,
+    /// Keys that one statement takes well.
+    pub batch: usize,
+    /// Names of the row's own fields and the joined ones.
+    names: Arc<[String]>,
+}
+
+impl Opened {
+    /// Settles the optional columns by the table's shape and renders the program. The error says what does not fit.
+    pub fn new(
+        contract: &Contract,
+        stage: &str,
+        dialect: Dialect,
+        shape: Shape,
+        batch: usize,
+    ) -> Result<Self, String> {
+        let present: BTreeSet<String> = shape.columns.iter().map(|column| column.name.clone()).collect();
+        let contract = contract.resolve(&present).map_err(|missing| listed(&missing))?;
+        let stage = contract
+            .stage(stage)
+            .cloned()
+            .ok_or_else(|| format!("contract {} has no stage {stage:?}", contract.name))?;
+        let program = render(&contract, &stage, dialect, &shape).map_err(|problem| problem.to_string())?;
+        let names = program.layout.fields.iter().chain(&*program.layout.joined).cloned().collect();
+        Ok(Self { contract, stage, shape, program, batch, names })
+    }
+
+    /// Does the table keep results per recipient?
+    pub fn recipient_results(&self) -> bool {
+        self.contract.writes.iter().any(|write| {
+            write.column.name == "recipient_results"
+                && self.shape.columns.iter().any(|column| column.name == write.column.name)
+        })
+    }
+}
+
+fn listed(missing: &[Missing]) -> String {
+    missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,127 @@
+//! Claim, load, and when to look again.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use postrider_contract::StateId;
+use postrider_seams::row::{Claimed, Fields, Lease, RowId, Value};
+use postrider_seams::store::{Error, Want};
+
+use super::{Done, Opened, Run};
+use crate::bind::{self, Given};
+
+impl Opened {
+    pub async fn claim(&self, on: &impl Run, want: &Want) -> Result<Vec<Claimed>, Error> {
+        let mut claimed: Vec<Claimed> = Vec::new();
+        for (index, script) in self.program.claim.iter().enumerate() {
+            let taken = u32::try_from(claimed.len()).unwrap_or(u32::MAX);
+            let left = want.limit.saturating_sub(taken);
+            if left == 0 {
+                break;
+            }
+            let claim_time = self.program.layout.claim_time.map(|fence| fence + 1);
+            let given = Given { claim_time, ..Given::limit(on.owner(), left) };
+            let done = match on.run("claim rows", script, &given).await {
+                Ok(done) => done,
+                // What was claimed by now is ours: it is worked on, and the next claim meets the error again.
+                Err(error) if !claimed.is_empty() => {
+                    tracing::warn!(%error, "claiming from one of several states failed");
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
+            claimed.extend(self.read_claimed(done, self.claimed_from(index)));
+        }
+        self.join_claimed(on, &mut claimed).await;
+        Ok(claimed)
+    }
+
+    pub async fn load(&self, on: &impl Run, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
+        let mut found: HashMap<RowId, Fields> = HashMap::with_capacity(leases.len());
+        for part in leases.chunks(self.batch) {
+            let ids: Vec<RowId> = part.iter().map(|lease| lease.id.clone()).collect();
+            let mut joined = self.joined(on, ids.clone()).await?;
+            let given = Given::ids(on.owner(), ids);
+            for mut row in on.run("load message columns", &self.program.load, &given).await?.into_rows() {
+                if let Some((id, fields)) = bind::fields(&self.program.layout, |at| taken_from(&mut row, at))
+                {
+                    let more = joined.remove(&id);
+                    found.insert(id, self.with_joined(fields, more));
+                }
+            }
+        }
+        Ok(leases.iter().map(|lease| found.remove(&lease.id)).collect())
+    }
+
+    pub async fn next_due(&self, on: &impl Run) -> Result<Option<Duration>, Error> {
+        let given = Given::limit(on.owner(), 1);
+        let done = on.run("look for the next due row", &self.program.next_due, &given).await?;
+        Ok(match done.first() {
+            Value::Int(micros) => Some(Duration::from_micros(u64::try_from(micros).unwrap_or(0))),
+            _ => None,
+        })
+    }
+
+    fn read_claimed(&self, mut done: Done, from: Option<StateId>) -> Vec<Claimed> {
+        let order = std::mem::take(&mut done.order);
+        let mut claimed = Vec::new();
+        for mut row in done.into_rows() {
+            let read = bind::claimed(&self.program.layout, from, |at| taken_from(&mut row, at));
+            if read.is_none() {
+                tracing::error!("a claimed row has no readable key; it is left to its lease");
+            }
+            claimed.extend(read);
+        }
+        if order.is_empty() { claimed } else { bind::in_order(claimed, &order) }
+    }
+
+    /// Either there is one script per ready state, or one for all of them.
+    fn claimed_from(&self, script: usize) -> Option<StateId> {
+        let each = self.program.claim.len() == self.stage.ready.len();
+        each.then(|| self.stage.ready.get(script).copied()).flatten()
+    }
+
+    /// Adds what is joined. The rows are claimed by now: if the join fails they come without their fields, and
+    /// [`Opened::load`] tries again.
+    async fn join_claimed(&self, on: &impl Run, claimed: &mut [Claimed]) {
+        if self.program.join.is_none() {
+            return;
+        }
+        for part in claimed.chunks_mut(self.batch) {
+            let ids =
+                part.iter().filter(|row| row.fields.is_some()).map(|row| row.lease.id.clone()).collect();
+            let joined = self.joined(on, ids).await;
+            for row in part {
+                let fields = row.fields.take();
+                row.fields = match &joined {
+                    Ok(joined) => fields.map(|own| self.with_joined(own, joined.get(&row.lease.id).cloned())),
+                    Err(_) => None,
+                };
+            }
+        }
+    }
+
+    async fn joined(&self, on: &impl Run, ids: Vec<RowId>) -> Result<HashMap<RowId, Vec<Value>>, Error> {
+        let Some(script) = self.program.join.as_ref().filter(|_| !ids.is_empty()) else {
+            return Ok(HashMap::new());
+        };
+        let rows = on.run("read joined rows", script, &Given::ids(on.owner(), ids)).await?.into_rows();
+        let read = |mut row: Vec<Value>| bind::joined(&self.program.layout, |at| taken_from(&mut row, at));
+        Ok(rows.into_iter().filter_map(read).collect())
+    }
+
+    fn with_joined(&self, own: Fields, more: Option<Vec<Value>>) -> Fields {
+        if self.program.layout.joined.is_empty() {
+            return own;
+        }
+        let mut values: Vec<Value> = own.iter().map(|(_, value)| value.clone()).collect();
+        values.extend(more.unwrap_or_default());
+        values.resize(self.names.len(), Value::Null);
+        Fields::new(self.names.clone(), values)
+    }
+}
+
+/// Moves a value out of its row; NULL past the end.
+pub(super) fn taken_from(row: &mut [Value], at: usize) -> Value {
+    row.get_mut(at).map(std::mem::take).unwrap_or_default()
+}

@@ -1,0 +1,154 @@
+//! What operators see and do.
+
+use postrider_seams::inspect::{COUNT_LIMIT, Count, Lag, Page, Query, RowView, Which};
+use postrider_seams::row::{RowId, Value};
+use postrider_seams::store::{Class, Error};
+
+use super::claim::taken_from;
+use super::{Opened, Run};
+use crate::Script;
+use crate::bind::{self, Given};
+
+impl Opened {
+    pub async fn census(&self, on: &impl Run) -> Result<Vec<Count>, Error> {
+        let mut counts = Vec::with_capacity(self.program.inspect.census.len());
+        for (state, script) in &self.program.inspect.census {
+            let done = on.run("count rows", script, &counting(on)).await?;
+            let rows = bind::count(&done.first());
+            counts.push(Count {
+                state: state.clone(),
+                rows: rows.min(COUNT_LIMIT),
+                more: rows > COUNT_LIMIT,
+            });
+        }
+        Ok(counts)
+    }
+
+    pub async fn browse(&self, on: &impl Run, query: &Query) -> Result<Page, Error> {
+        let scripts = match query.after {
+            None => &self.program.inspect.browse_first,
+            Some(_) => &self.program.inspect.browse_after,
+        };
+        let script = scripts.get(&query.state).ok_or_else(|| self.no_state(query.state.as_deref()))?;
+        let after = query.after.as_deref().map(|mark| self.page_mark(mark)).transpose()?;
+        let given = Given { after, ..Given::limit(on.owner(), query.limit) };
+        let rows = on.run("list rows", script, &given).await?.into_rows();
+        let rows: Vec<RowView> = rows.into_iter().map(|row| self.row_view(row)).collect();
+        let full = rows.len() >= query.limit as usize;
+        let next = rows.last().filter(|_| full).map(|row| row.id.clone());
+        Ok(Page { rows, next })
+    }
+
+    pub async fn show(&self, on: &impl Run, id: &str) -> Result<Option<RowView>, Error> {
+        let Some(id) = self.key(id) else { return Ok(None) };
+        let given = Given::ids(on.owner(), vec![id]);
+        let rows = on.run("show a row", &self.program.inspect.show, &given).await?.into_rows();
+        Ok(rows.into_iter().next().map(|row| self.row_view(row)))
+    }
+
+    pub async fn requeue(&self, on: &impl Run, which: &Which) -> Result<u64, Error> {
+        let scripts = &self.program.inspect;
+        self.operate(on, "requeue", which, &scripts.requeue_ids, &scripts.requeue_state).await
+    }
+
+    pub async fn cancel(&self, on: &impl Run, which: &Which) -> Result<u64, Error> {
+        let scripts = &self.program.inspect;
+        self.operate(on, "cancel", which, &scripts.cancel_ids, &scripts.cancel_state).await
+    }
+
+    pub async fn lag(&self, on: &impl Run) -> Result<Lag, Error> {
+        let done = on.run("measure the lag", &self.program.inspect.lag, &counting(on)).await?;
+        let row = done.into_rows().into_iter().next().unwrap_or_default();
+        let seconds = |at: usize| match row.get(at) {
+            Some(Value::Float(seconds)) => Some(*seconds),
+            #[expect(clippy::cast_precision_loss, reason = "a lag past 2^52 s is not one")]
+            Some(Value::Int(seconds)) => Some(*seconds as f64),
+            Some(Value::Text(seconds)) => seconds.parse().ok(),
+            _ => None,
+        };
+        Ok(Lag { oldest_due_seconds: seconds(0), oldest_claim_seconds: seconds(1) })
+    }
+
+    async fn operate(
+        &self,
+        on: &impl Run,
+        verb: &str,
+        which: &Which,
+        by_ids: &[(String, Script)],
+        by_state: &[(String, Script)],
+    ) -> Result<u64, Error> {
+        if by_ids.is_empty() {
+            let name = &self.contract.name;
+            return Err(Error::new(Class::Permanent, format!("contract {name} has no way to {verb} a row")));
+        }
+        let doing = format!("{verb} rows");
+        match which {
+            Which::Ids(ids) => {
+                let mut keys: Vec<RowId> = ids.iter().filter_map(|id| self.key(id)).collect();
+                keys.sort_unstable();
+                keys.dedup();
+                let mut moved = 0;
+                for part in keys.chunks(self.batch) {
+                    for (_, script) in by_ids {
+                        moved +=
+                            on.run(&doing, script, &Given::ids(on.owner(), part.to_vec())).await?.moved();
+                    }
+                }
+                Ok(moved)
+            }
+            Which::State { state, since, limit } => {
+                let (_, script) = by_state
+                    .iter()
+                    .find(|(from, _)| from == state)
+                    .ok_or_else(|| no_such_move(verb, state, by_state))?;
+                let since = since.map(|since| since.as_secs_f64());
+                let given = Given { since, ..Given::limit(on.owner(), *limit) };
+                Ok(on.run(&doing, script, &given).await?.moved())
+            }
+        }
+    }
+
+    fn row_view(&self, mut row: Vec<Value>) -> RowView {
+        bind::row_view(&self.shape, |at| taken_from(&mut row, at))
+    }
+
+    /// An operator's text as a key of this table; `None` where no row can have it.
+    fn key(&self, text: &str) -> Option<RowId> {
+        if self.program.layout.integer_id {
+            return text.trim().parse().ok().map(RowId::Int);
+        }
+        Some(RowId::Text(text.into()))
+    }
+
+    fn page_mark(&self, mark: &str) -> Result<RowId, Error> {
+        self.key(mark).ok_or_else(|| {
+            Error::new(
+                Class::Permanent,
+                format!("{mark:?} is not where a page of {} ended", self.contract.name),
+            )
+        })
+    }
+
+    fn no_state(&self, state: Option<&str>) -> Error {
+        let known: Vec<&str> = self.contract.states.iter().map(|state| state.name.as_str()).collect();
+        let state = state.unwrap_or_default();
+        Error::new(
+            Class::Permanent,
+            format!("contract {} has no state {state:?}; it has {}", self.contract.name, known.join(", ")),
+        )
+    }
+}
+
+/// One more than the limit tells that there are more.
+fn counting(on: &impl Run) -> Given<'_> {
+    let limit = u32::try_from(COUNT_LIMIT + 1).expect("the limit is small");
+    Given::limit(on.owner(), limit)
+}
+
+fn no_such_move(verb: &str, state: &str, by_state: &[(String, Script)]) -> Error {
+    let from: Vec<&str> = by_state.iter().map(|(from, _)| from.as_str()).collect();
+    Error::new(
+        Class::Permanent,
+        format!("rows in state {state:?} can't be moved by {verb}; those in {} can", from.join(", ")),
+    )
+}

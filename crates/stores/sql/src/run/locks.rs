@@ -1,0 +1,46 @@
+//! Locks and pauses: leases in our own two small tables. A database without them has neither.
+
+use std::time::Duration;
+
+use postrider_seams::row::Value;
+use postrider_seams::store::{Class, Error};
+
+use super::Run;
+use crate::own;
+
+/// Takes or renews a lock; without the table everybody gets it.
+pub async fn take(on: &impl Run, name: &str, ttl: Duration) -> Result<bool, Error> {
+    let (name, owner) = (Value::Text(name.to_owned()), Value::Text(on.owner().to_owned()));
+    let args = vec![name.clone(), owner.clone(), Value::Float(ttl.as_secs_f64())];
+    if on.ask("take a lock", own::lock_take(on.dialect()), args).await?.is_none() {
+        return Ok(true);
+    }
+    let holder = on.ask("read who holds a lock", own::lock_owner(on.dialect()), vec![name]).await?;
+    Ok(holder.is_none_or(|rows| rows.first().and_then(|row| row.first()) == Some(&owner)))
+}
+
+/// Gives a lock back.
+pub async fn give(on: &impl Run, name: &str) -> Result<(), Error> {
+    let args = vec![Value::Text(name.to_owned()), Value::Text(on.owner().to_owned())];
+    on.ask("give a lock back", own::lock_give(on.dialect()), args).await.map(|_| ())
+}
+
+/// Has an operator paused the lane?
+pub async fn paused(on: &impl Run, lane: &str) -> Result<bool, Error> {
+    let args = vec![Value::Text(lane.to_owned())];
+    let rows = on.ask("read whether the lane is paused", own::lane_paused(on.dialect()), args).await?;
+    let flag = rows.unwrap_or_default().into_iter().flatten().next();
+    Ok(matches!(flag, Some(Value::Int(1) | Value::Bool(true))))
+}
+
+/// Pauses or resumes the lane.
+pub async fn set_paused(on: &impl Run, lane: &str, paused: bool) -> Result<(), Error> {
+    let args = vec![Value::Text(lane.to_owned()), Value::Bool(paused)];
+    match on.ask("pause or resume the lane", own::lane_set(on.dialect()), args).await? {
+        Some(_) => Ok(()),
+        None => Err(Error::new(
+            Class::Misconfigured,
+            format!("there is no table {} to keep a pause in: run `postrider migrate`", own::LANES),
+        )),
+    }
+}

@@ -1,0 +1,42 @@
+//! What `migrate` would run, and how it speaks of what it could not.
+
+use postrider_contract::Contract;
+use postrider_seams::store::{Class, Error};
+
+use crate::ddl::{self, Index};
+use crate::{Dialect, Shape, own};
+
+/// What there is of a contract's table and those around it.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// `None` where there is no such table.
+    pub shape: Option<Shape>,
+    pub indexes: Vec<Index>,
+}
+
+/// The statements that the contract's table lacks, in order.
+pub fn missing(contract: &Contract, dialect: Dialect, found: &Found) -> Result<Vec<String>, Error> {
+    let statements = match &found.shape {
+        None => ddl::create(contract, dialect),
+        Some(shape) => ddl::missing(contract, shape, &found.indexes, dialect),
+    };
+    statements.map_err(|cause| {
+        let text = format!("contract {} can't be migrated: {cause}", contract.name);
+        Error::new(Class::Misconfigured, text).caused_by(cause)
+    })
+}
+
+/// The statements that make those of our own tables that are not `there`.
+pub fn missing_own(dialect: Dialect, there: [bool; 2]) -> Vec<String> {
+    own::create(dialect)
+        .into_iter()
+        .zip(there)
+        .filter(|(_, there)| !there)
+        .map(|(create, _)| create)
+        .collect()
+}
+
+/// What stands for a statement that existing duplicates forbid: told, and never fatal.
+pub fn not_made(statement: &str) -> String {
+    format!("-- not made, as the table has duplicates (`postrider check` tells of them): {statement}")
+}

@@ -1,0 +1,85 @@
+//! Settle and extend: fenced moves, one script per group.
+
+use std::collections::{HashMap, HashSet};
+
+use postrider_seams::row::{Lease, RowId};
+use postrider_seams::store::{Class, Error, Held, Settlement};
+
+use super::claim::taken_from;
+use super::{Opened, Run};
+use crate::Script;
+use crate::bind::{self, Given};
+
+impl Opened {
+    pub async fn settle(&self, on: &impl Run, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+        let groups = bind::group(&self.program, moves, self.batch).map_err(|transition| {
+            let (contract, stage) = (&self.contract.name, &self.stage.name);
+            Error::new(
+                Class::Permanent,
+                format!("contract {contract} has no move {transition} in stage {stage}"),
+            )
+        })?;
+        let mut answers = vec![Held::Lost; moves.len()];
+        for group in groups {
+            let held = settle_group(on, group.script, moves, &group.members).await?;
+            for index in group.members {
+                if held.contains(&moves[index].lease.id) {
+                    answers[index] = Held::Held;
+                }
+            }
+        }
+        Ok(answers)
+    }
+
+    pub async fn extend(&self, on: &impl Run, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
+        // A lease that can't run out needs no extension.
+        let Some(script) = &self.program.extend else {
+            return Ok(leases.iter().cloned().map(Some).collect());
+        };
+        let mut sorted: Vec<&Lease> = leases.iter().collect();
+        sorted.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        let mut extended: HashMap<RowId, Lease> = HashMap::with_capacity(leases.len());
+        for part in sorted.chunks(self.batch) {
+            let given = Given::leases(on.owner(), part.to_vec());
+            let rows = on.run("extend leases", script, &given).await?.into_rows();
+            for mut row in rows {
+                if let Some(lease) = bind::lease(&self.program.layout, |at| taken_from(&mut row, at)) {
+                    extended.insert(lease.id.clone(), lease);
+                }
+            }
+        }
+        Ok(leases.iter().map(|lease| extended.remove(&lease.id)).collect())
+    }
+}
+
+/// A statement that the database refuses for good is halved until the rows at fault are alone. Those are left to
+/// their lease, which spends an attempt on them; all others are settled.
+async fn settle_group(
+    on: &impl Run,
+    script: &Script,
+    moves: &[Settlement],
+    members: &[usize],
+) -> Result<HashSet<RowId>, Error> {
+    let mut held = HashSet::with_capacity(members.len());
+    let mut todo = vec![members];
+    while let Some(part) = todo.pop() {
+        let given = Given::settlements(on.owner(), part.iter().map(|index| &moves[*index]).collect());
+        match on.run("settle rows", script, &given).await {
+            Ok(done) => {
+                let keys =
+                    done.into_rows().into_iter().filter_map(|mut row| bind::key(taken_from(&mut row, 0)));
+                held.extend(keys);
+            }
+            Err(error) if error.class == Class::Permanent && part.len() > 1 => {
+                let (first, second) = part.split_at(part.len() / 2);
+                todo.extend([second, first]);
+            }
+            Err(error) if error.class == Class::Permanent => {
+                let id = &moves[part[0]].lease.id;
+                tracing::error!(%id, %error, "a row can't be settled; it is left to its lease");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(held)
+}

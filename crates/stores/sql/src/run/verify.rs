@@ -1,0 +1,168 @@
+//! What a table guarantees under a contract, in words, from facts that a store has gathered.
+
+use postrider_contract::{LeaseBy, Role};
+use postrider_seams::inspect::{Finding, Level};
+
+use super::Opened;
+use crate::{Dialect, own};
+
+/// What only the database can tell.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// `PostgreSQL 15.18`.
+    pub server: String,
+    /// How the plan of the claim falls short; `None` where it reads an index in the claim's own order.
+    pub claim_scan: Option<String>,
+    /// DDL that is missing, as `migrate` would run it.
+    pub missing: Vec<String>,
+    /// Is there a way to be woken by new rows?
+    pub notifies: bool,
+    /// Are our own tables there?
+    pub own_tables: bool,
+}
+
+impl Opened {
+    /// Everything that `check` says of this lane's table.
+    pub fn findings(&self, dialect: Dialect, facts: &Facts) -> Vec<Finding> {
+        let mut findings = vec![ok(format!("{}; sessions in UTC, {}", facts.server, isolation(dialect)))];
+        findings.push(ok(format!("claims are exclusive: {}", exclusion(dialect))));
+        findings.extend(self.fence_findings(dialect));
+        findings.push(self.lease_finding());
+        findings.push(claim_finding(facts));
+        findings.extend(facts.missing.iter().map(|ddl| missing_finding(ddl)));
+        findings.push(ok(match (facts.notifies, dialect) {
+            (true, _) => "new rows wake the lane at once".to_owned(),
+            (false, Dialect::Postgres) => {
+                "new rows are found by polling (`postrider migrate --notify` adds a trigger that wakes the lane)"
+                    .to_owned()
+            }
+            (false, _) => "new rows are found by polling".to_owned(),
+        }));
+        findings.push(own_tables_finding(dialect, facts.own_tables));
+        findings
+    }
+
+    /// A time of whole seconds tells two claims of one row apart only if they are a second apart.
+    fn fence_findings(&self, dialect: Dialect) -> Vec<Finding> {
+        let fence = &self.stage.lease.fence;
+        let names: Vec<&str> = fence.iter().filter_map(|role| self.contract.column(*role)).collect();
+        let coarse: Vec<&str> = fence
+            .iter()
+            .filter(|role| role.is_time())
+            .filter_map(|role| self.contract.column(*role))
+            .filter(|name| {
+                self.shape.column(name).is_some_and(|column| whole_seconds(dialect, &column.sql_type))
+            })
+            .collect();
+        let only_times = fence.iter().all(|role| role.is_time());
+        if coarse.is_empty() || !only_times {
+            return vec![ok(format!(
+                "a worker that lost its lease can't settle: the fence is {}",
+                names.join(" and ")
+            ))];
+        }
+        let text = format!(
+            "the fence is {} in whole seconds: a claim of the same row waits for the next second, and other programs \
+             that claim it within one can't be told apart",
+            coarse.join(" and ")
+        );
+        vec![Finding {
+            level: Level::Warning,
+            text,
+            mend: coarse.first().map(|column| self.finer(dialect, column)),
+        }]
+    }
+
+    fn finer(&self, dialect: Dialect, column: &str) -> String {
+        let table = &self.contract.table.name;
+        match dialect {
+            Dialect::Mysql => format!("ALTER TABLE `{table}` MODIFY `{column}` DATETIME(6) NULL"),
+            Dialect::Postgres => format!("ALTER TABLE \"{table}\" ALTER \"{column}\" TYPE timestamp(6)"),
+            Dialect::Sqlite => "write times with milliseconds".to_owned(),
+        }
+    }
+
+    fn lease_finding(&self) -> Finding {
+        let seconds = self.stage.lease.duration.as_secs();
+        match self.stage.lease.by {
+            LeaseBy::Exclusive => ok("one worker at a time runs the lane, under a lock".to_owned()),
+            LeaseBy::Due => ok(format!("rows of a crashed worker fall due again within {seconds} s")),
+            LeaseBy::Time if self.contract.column(Role::LeaseUntil).is_some() => {
+                ok(format!("rows of a crashed worker are recovered within {seconds} s"))
+            }
+            LeaseBy::Time if self.stage.lease.duration == self.stage.lease.without => Finding {
+                level: Level::Warning,
+                text: format!(
+                    "the table has no lease columns: a lease is the claim time + {seconds} s, so rows of a crashed \
+                     worker wait that long (`postrider migrate` adds them)"
+                ),
+                mend: None,
+            },
+            LeaseBy::Time => {
+                ok(format!("rows of a crashed worker are recovered {seconds} s after their claim"))
+            }
+        }
+    }
+}
+
+fn ok(text: String) -> Finding {
+    Finding { level: Level::Ok, text, mend: None }
+}
+
+fn isolation(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres | Dialect::Mysql => "READ COMMITTED",
+        Dialect::Sqlite => "WAL, one writer",
+    }
+}
+
+fn exclusion(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => "SKIP LOCKED, picked and marked in one statement",
+        Dialect::Mysql => "SKIP LOCKED, picked and marked in one transaction",
+        Dialect::Sqlite => "one writer, picked and marked in one transaction",
+    }
+}
+
+fn claim_finding(facts: &Facts) -> Finding {
+    match &facts.claim_scan {
+        None => ok("the claim reads an index in its own order, whatever the backlog".to_owned()),
+        Some(how) => Finding {
+            level: Level::Warning,
+            text: format!("the claim reads more than it takes: {how}; it slows as the table grows"),
+            mend: facts.missing.iter().find(|ddl| ddl.contains("INDEX")).cloned(),
+        },
+    }
+}
+
+fn missing_finding(ddl: &str) -> Finding {
+    let what = if ddl.contains("INDEX") { "an index" } else { "something" };
+    Finding {
+        level: Level::Warning,
+        text: format!("the table lacks {what} that `postrider migrate` would add"),
+        mend: Some(ddl.to_owned()),
+    }
+}
+
+fn own_tables_finding(dialect: Dialect, there: bool) -> Finding {
+    if there {
+        return ok("locks and pauses are kept in the database, for all instances".to_owned());
+    }
+    Finding {
+        level: Level::Warning,
+        text:
+            "without our own two tables every instance runs the singleton duties, and no lane can be paused"
+                .into(),
+        mend: Some(own::create(dialect).join(";\n")),
+    }
+}
+
+/// Does the type keep no fraction of a second?
+fn whole_seconds(dialect: Dialect, sql_type: &str) -> bool {
+    let name = sql_type.to_ascii_lowercase();
+    match dialect {
+        Dialect::Postgres => name.contains("(0)"),
+        Dialect::Mysql => matches!(name.as_str(), "datetime" | "timestamp"),
+        Dialect::Sqlite => false,
+    }
+}
