@@ -35,8 +35,8 @@ CREATE TABLE IF NOT EXISTS {table} (
     duration_millis BIGINT,
     last_error LONGTEXT,
     idempotency_key VARCHAR(255),
-    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
-    updated_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    created_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
+    updated_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
     claimed_by VARCHAR(64),
     lease_until DATETIME(6),
     group_key VARCHAR(350) GENERATED ALWAYS AS (CASE WHEN message_group IS NOT NULL THEN CONCAT(COALESCE(client_id, ''), ':', message_group) END) STORED
@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS dispatch_attempts (
     error_message LONGTEXT,
     error_stack_trace LONGTEXT,
     error_type VARCHAR(16),
-    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    created_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
     FOREIGN KEY (job_id) REFERENCES {table} (id) ON DELETE CASCADE
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 

@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS open_events (
     dedupe_key VARCHAR(255) NOT NULL,
     trace_id VARCHAR(64),
     payload LONGTEXT,
-    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
+    created_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 CREATE TABLE IF NOT EXISTS subscriptions (
@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS subscriptions (
     last_known_section_status VARCHAR(32),
     unsubscribe_token VARCHAR(128),
     metadata LONGTEXT,
-    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
+    created_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 CREATE TABLE IF NOT EXISTS {table} (
@@ -53,7 +53,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     locked_by VARCHAR(64),
     locked_at DATETIME(6),
     `error` LONGTEXT,
-    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    created_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
     UNIQUE (open_event_id, subscription_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS subscription_events (
     subscription_id BIGINT NOT NULL,
     event_type VARCHAR(64) NOT NULL,
     section_status VARCHAR(32),
-    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
+    created_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 CREATE INDEX subscription_events_subscription ON subscription_events (subscription_id);

@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     `status` VARCHAR(32) NOT NULL DEFAULT 'PENDING',
     retry_count INT NOT NULL DEFAULT 0,
     version BIGINT NOT NULL DEFAULT 0,
-    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    created_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
     processed_at DATETIME(6),
     next_attempt_at DATETIME(6),
     claimed_at DATETIME(6),

@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS `mail_outbox` (
     id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
     `status` VARCHAR(32) NOT NULL DEFAULT 'queued',
     retry_count INT NOT NULL DEFAULT 0,
-    next_attempt_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    next_attempt_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
     last_attempt_at DATETIME(6),
     last_error LONGTEXT,
     to_addresses LONGTEXT NOT NULL,
@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS `mail_outbox` (
     priority INT NOT NULL DEFAULT 0,
     provider_message_id VARCHAR(500),
     recipient_results LONGTEXT,
-    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    created_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
     sent_at DATETIME(6),
     claimed_by VARCHAR(64),
     lease_until DATETIME(6)

@@ -102,7 +102,8 @@ pub(super) fn definition(contract: &Contract, dialect: Dialect, name: &str) -> S
         Some(Role::Attempts | Role::Version | Role::Priority) => format!("{sql_type} NOT NULL DEFAULT 0"),
         Some(Role::Created) if contract.table.time == TimeForm::Native => match dialect {
             Dialect::Postgres => format!("{sql_type} NOT NULL DEFAULT now()"),
-            Dialect::Mysql => format!("{sql_type} NOT NULL DEFAULT CURRENT_TIMESTAMP(6)"),
+            // Not CURRENT_TIMESTAMP: it has the zone of the session that inserts, and the column is UTC.
+            Dialect::Mysql => format!("{sql_type} NOT NULL DEFAULT (UTC_TIMESTAMP(6))"),
             Dialect::Sqlite => {
                 format!("{sql_type} NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))")
             }
