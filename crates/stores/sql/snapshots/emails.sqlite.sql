@@ -16,12 +16,6 @@ CREATE TABLE IF NOT EXISTS "emails" (
 );
 
 -- create
-CREATE INDEX IF NOT EXISTS idx_status ON "emails" (status);
-
--- create
-CREATE INDEX IF NOT EXISTS idx_status_updated ON "emails" (status, updated_at);
-
--- create
 CREATE TABLE IF NOT EXISTS email_statuses (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     email_id TEXT NOT NULL,

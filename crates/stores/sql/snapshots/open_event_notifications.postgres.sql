@@ -301,7 +301,6 @@ SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
   AND t."created_at" < now() - interval '86400 seconds'
-ORDER BY t."created_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (

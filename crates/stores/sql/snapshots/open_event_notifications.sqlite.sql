@@ -286,7 +286,6 @@ SELECT t."notification_id"
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
   AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 86400000
-ORDER BY CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END
 LIMIT ?1)
 RETURNING CAST("notification_id" AS INTEGER);
 

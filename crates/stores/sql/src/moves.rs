@@ -35,7 +35,7 @@ impl Table<'_> {
             return None;
         }
         let conditions = vec![self.is_expired()?, self.lease_was_last(true)?];
-        Some(self.reclaim_to(self.stage.dead, conditions, &[Transition::Reclaimed, Transition::Dead]))
+        Some(self.reclaim_to(self.stage.dead, conditions, &[Transition::Reclaimed]))
     }
 
     fn reclaim_to(
@@ -65,23 +65,20 @@ impl Table<'_> {
     pub fn sweeps(&self) -> Vec<Script> {
         let sweep = |sweep| {
             let sweep: &postrider_contract::Sweep = sweep;
-            let (mut conditions, order) = match &sweep.when {
-                When::Always => (Vec::new(), None),
+            let mut conditions = match &sweep.when {
+                When::Always => Vec::new(),
                 When::OlderThan { age, since } => {
-                    let instant = self.instant(since);
-                    let bound = self.bound(since, &Shift::back(*age));
-                    (vec![format!("{instant} < {bound}")], Some(instant))
+                    vec![format!("{} < {}", self.instant(since), self.bound(since, &Shift::back(*age)))]
                 }
                 When::At { column } => {
-                    let instant = self.instant(column);
-                    let reached = format!("{instant} <= {}", self.bound(column, &Shift::NOW));
-                    let null = format!("({} IS NULL OR {reached})", self.col(column));
-                    (vec![if sweep.publish { null } else { reached }], Some(instant))
+                    let reached = format!("{} <= {}", self.instant(column), self.bound(column, &Shift::NOW));
+                    let or_null = format!("({} IS NULL OR {reached})", self.col(column));
+                    vec![if sweep.publish { or_null } else { reached }]
                 }
             };
             conditions.extend(self.filter());
             let step = self.contract.sweep_move(self.stage, sweep);
-            let pick = Pick::Some { conditions, order, since: Vec::new() };
+            let pick = Pick::Some { conditions, order: None, since: Vec::new() };
             self.picked(step, &[Transition::Swept], sweep.reason.as_deref(), &pick)
         };
         self.contract.sweeps.iter().map(sweep).collect()

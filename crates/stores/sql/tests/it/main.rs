@@ -1,3 +1,4 @@
 //! The crate's one integration test binary.
 
 mod snapshots;
+mod sqlite;
