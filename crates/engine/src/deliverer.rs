@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use postrider_seams::store::Class;
 use postrider_seams::{Claimed, Envelope, Failure, Outcome};
 use tokio::time::Instant;
 
@@ -57,6 +58,11 @@ async fn deliver_large(runner: &Runner, mut row: HeldRow) {
             deliver(runner, vec![row]).await;
         }
         Ok(None) => runner.ended.push(vec![Ended::released(row.lease)]),
+        // Handed back it would be claimed again at once, and fail again, for ever.
+        Err(error) if error.class == Class::Permanent => {
+            let outcome = Outcome::Rejected(Failure::new(format!("the row could not be read: {error}")));
+            runner.ended.push(vec![decide::ended(runner, row, None, outcome)]);
+        }
         Err(error) => {
             tracing::warn!(lane = runner.state.name, row = %row.row.lease.id, %error, "a large row could not be read; handed back");
             runner.ended.push(vec![Ended::released(row.lease)]);

@@ -202,6 +202,8 @@ pub struct Faulty {
     pub hangs: AtomicBool,
     /// Settles of this row never work.
     pub cursed: Option<RowId>,
+    /// Large rows can never be read.
+    pub unreadable: bool,
     pub extends: AtomicUsize,
     pub loads: AtomicUsize,
     pub claims: AtomicUsize,
@@ -214,6 +216,7 @@ impl Faulty {
             away: AtomicBool::new(false),
             hangs: AtomicBool::new(false),
             cursed: None,
+            unreadable: false,
             extends: AtomicUsize::new(0),
             loads: AtomicUsize::new(0),
             claims: AtomicUsize::new(0),
@@ -242,6 +245,9 @@ impl Store for Faulty {
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
         self.answer()?;
         self.loads.fetch_add(1, SeqCst);
+        if self.unreadable {
+            return Err(Error::new(Class::Permanent, "the answer is larger than the server sends"));
+        }
         self.inner.load(leases).await
     }
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {

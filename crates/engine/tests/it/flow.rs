@@ -107,6 +107,22 @@ async fn a_large_row_is_loaded_alone_and_one_over_the_limit_is_not_loaded() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn m09_a_large_row_that_can_never_be_read_fails_instead_of_going_round() {
+    let table = table();
+    fill(&table, 3);
+    let mut row = mail(&table, 4);
+    row.insert("body_text".to_owned(), Value::Text("x".repeat(200_000)));
+    table.insert(row);
+    let transport = Arc::new(Scripted::delivers());
+    let store = Arc::new(crate::bench::Faulty { unreadable: true, ..crate::bench::Faulty::new(&table, "w") });
+    let engine = Engine::new(Arc::new(Even));
+    engine.start(lane(store, Arc::clone(&transport) as Arc<dyn Transport>, limits()));
+    until("all settled", MINUTE, || count(&table, "sent") == 3 && count(&table, "failed") == 1).await;
+    assert!(text(&table, 4, "last_error").expect("a reason").contains("larger than the server sends"));
+    assert_eq!(int(&table, 4, "retry_count"), Some(1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn uncertain_goes_as_the_contract_says_and_a_silent_transport_is_uncertain() {
     let table = table();
     table.insert(mail(&table, 1));
