@@ -17,7 +17,7 @@ use crate::ended::Ended;
 use crate::prober;
 use crate::runner::Runner;
 
-/// A delivery is not begun on a lease that ends sooner than this.
+/// A delivery is not begun on a lease that ends sooner than this, or than a quarter of it where leases are short.
 const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
 /// What a transport may take beyond its deadline before it is given up.
@@ -112,7 +112,8 @@ async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
 
 /// Hands back rows whose lease was lost or ends too soon to begin: another worker may have them by now.
 fn keep_safe(runner: &Runner, rows: Vec<HeldRow>) -> Vec<HeldRow> {
-    let horizon = Instant::now() + LEASE_MARGIN;
+    let margin = LEASE_MARGIN.min(runner.store.capabilities().lease / 4);
+    let horizon = Instant::now() + margin;
     let (safe, late): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.lease.runs_out() > horizon);
     if !late.is_empty() {
         release(runner, late);

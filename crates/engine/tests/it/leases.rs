@@ -85,3 +85,16 @@ async fn a_lost_lease_overwrites_nothing() {
     assert_eq!(text(&table, 1, "last_error").as_deref(), Some("stopped by hand"));
     assert_eq!(engine.handle().lane("mail").expect("there").held, 0);
 }
+
+/// Handing rows back because their lease is short by nature would claim and release them for ever.
+#[tokio::test(start_paused = true)]
+async fn a_lease_as_short_as_the_margin_still_delivers() {
+    let mut contract = crate::bench::contract();
+    contract.stages[0].lease.duration = Duration::from_secs(1);
+    let table = postrider_store_memory::MemoryTable::new(contract);
+    fill(&table, 3);
+    let transport = Arc::new(Scripted::delivers());
+    let _engine = start(&table, &transport);
+    until("sent", Duration::from_secs(10), || count(&table, "sent") == 3).await;
+    assert_eq!(transport.total(), 3);
+}
