@@ -40,3 +40,22 @@ pub fn missing_own(dialect: Dialect, there: [bool; 2]) -> Vec<String> {
 pub fn not_made(statement: &str) -> String {
     format!("-- not made, as the table has duplicates (`postrider check` tells of them): {statement}")
 }
+
+/// Indexes from rows of (name, partial, column), in the order of their columns; an expression has no column and ends
+/// the list.
+pub fn gathered(rows: impl IntoIterator<Item = (String, bool, Option<String>)>) -> Vec<Index> {
+    let mut indexes: Vec<Index> = Vec::new();
+    let mut ended = false;
+    for (name, partial, column) in rows {
+        if indexes.last().is_none_or(|index| index.name != name) {
+            indexes.push(Index { name, partial, columns: Vec::new() });
+            ended = false;
+        }
+        ended |= column.is_none();
+        let columns = indexes.last_mut().map(|index| &mut index.columns).filter(|_| !ended);
+        if let (Some(columns), Some(column)) = (columns, column) {
+            columns.push(column);
+        }
+    }
+    indexes
+}

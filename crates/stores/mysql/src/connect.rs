@@ -1,0 +1,221 @@
+//! Connecting: lazily, so that a process can start while the database is away.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use postrider_contract::Contract;
+use postrider_seams::store::{Class, Error};
+use postrider_sql::run::Opened;
+use postrider_sql::{Dialect, bind};
+use sqlx::mysql::{MySqlConnectOptions, MySqlPool, MySqlPoolOptions};
+use sqlx::{ConnectOptions as _, Executor as _};
+
+use crate::error::{self, Place};
+use crate::migrate::Migration;
+use crate::shape;
+use crate::store::MysqlStore;
+
+/// Keys that one statement takes well: longer transactions collide more than they save.
+const BATCH: usize = 256;
+
+/// The first versions with SKIP LOCKED.
+const OLDEST_MYSQL: Version = Version(8, 0, 1);
+const OLDEST_MARIADB: Version = Version(10, 6, 0);
+
+/// What a session must be, whatever the server's settings: no gap locks (they stop producers' inserts), and literals
+/// that mean what the renderer meant (backslash escapes, double quotes are text, assignments from left to right).
+const SESSION: [&str; 2] = [
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', \
+     SESSION innodb_lock_wait_timeout = 10, SESSION autocommit = 1",
+];
+
+/// How to reach a database.
+#[derive(Clone)]
+pub struct Settings {
+    /// `mysql://user:password@host:port/database?ssl-mode=REQUIRED`.
+    pub url: String,
+    /// Connections at most.
+    pub connections: u32,
+    /// This worker's id: unique per start.
+    pub instance: String,
+    /// The longest wait for a connection.
+    pub acquire_timeout: Duration,
+}
+
+impl Settings {
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            connections: 8,
+            instance: bind::instance_id(),
+            acquire_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+/// The URL holds a password, so it is not shown.
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("connections", &self.connections)
+            .field("instance", &self.instance)
+            .field("acquire_timeout", &self.acquire_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One database; every lane on it shares its pool.
+#[derive(Clone)]
+pub struct Database {
+    pub(crate) pool: MySqlPool,
+    pub(crate) instance: Arc<str>,
+    pub(crate) place: Place,
+    connections: u32,
+}
+
+impl Database {
+    /// Reads the settings; connects when first asked to do something, not here.
+    pub fn connect(settings: &Settings) -> Result<Self, Error> {
+        let options = options(&settings.url)?;
+        let place = Place::new(&options);
+        let connections = settings.connections.max(1);
+        let pool = MySqlPoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(settings.acquire_timeout)
+            // A dead connection shows itself as a transient error; a ping before each statement costs a round trip.
+            .test_before_acquire(false)
+            .after_connect(|connection, _| {
+                Box::pin(async move {
+                    for statement in SESSION {
+                        connection.execute(statement).await?;
+                    }
+                    Ok(())
+                })
+            })
+            .connect_lazy_with(options);
+        Ok(Self { pool, instance: Arc::from(settings.instance.as_str()), place, connections })
+    }
+
+    /// Opens a contract's table for one stage: reads its columns, renders its statements. `lane` names the lane in
+    /// messages. A database that is away answers a transient error: try again.
+    pub async fn open(&self, contract: Contract, stage: &str, lane: &str) -> Result<Arc<MysqlStore>, Error> {
+        self.refuse_old().await?;
+        let shape = shape::read(self, &contract).await?.ok_or_else(|| self.no_table(&contract, lane))?;
+        let opened = Opened::new(&contract, stage, Dialect::Mysql, shape, BATCH).map_err(|what| {
+            let place = &self.place;
+            let text =
+                format!("{place}: lane {lane} does not fit its table: {what}; `postrider check` shows all");
+            Error::new(Class::Misconfigured, text)
+        })?;
+        let migration = Migration::new(self.clone(), contract);
+        Ok(Arc::new(MysqlStore { database: self.clone(), opened, migration }))
+    }
+
+    /// Opens a contract for `migrate`, whether its table is there or not.
+    pub fn migration(&self, contract: Contract) -> Arc<Migration> {
+        Arc::new(Migration::new(self.clone(), contract))
+    }
+
+    /// Connections that this database may have at once.
+    pub fn connections(&self) -> u32 {
+        self.connections
+    }
+
+    /// This worker's id.
+    pub fn instance(&self) -> &str {
+        &self.instance
+    }
+
+    /// Gives the connections back. What runs on them ends first.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// What the server calls itself.
+    pub(crate) async fn version(&self) -> Result<String, Error> {
+        sqlx::query_scalar("SELECT CAST(VERSION() AS CHAR)")
+            .fetch_one(&self.pool)
+            .await
+            .map_err(|cause| error::classify(&self.place, "connect", cause))
+    }
+
+    async fn refuse_old(&self) -> Result<(), Error> {
+        let version = self.version().await?;
+        let Some(oldest) = too_old(&version) else { return Ok(()) };
+        Err(Error::new(
+            Class::Misconfigured,
+            format!(
+                "{} is version {version}, which has no SKIP LOCKED; Postrider needs {oldest} or later",
+                self.place
+            ),
+        ))
+    }
+
+    fn no_table(&self, contract: &Contract, lane: &str) -> Error {
+        let (place, table) = (&self.place, &contract.table.name);
+        Error::new(
+            Class::Misconfigured,
+            format!("{place} has no table {table} (lane {lane}): run `postrider migrate`"),
+        )
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Version(u32, u32, u32);
+
+/// What the server would have to be, if it is too old.
+fn too_old(version: &str) -> Option<&'static str> {
+    let mariadb = version.contains("MariaDB");
+    // Some MariaDB servers put this before their own version, for old clients.
+    let plain = version.strip_prefix("5.5.5-").filter(|_| mariadb).unwrap_or(version);
+    let mut parts = plain.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().unwrap_or(0));
+    let mut next = || parts.next().unwrap_or(0);
+    let found = Version(next(), next(), next());
+    match mariadb {
+        true if found < OLDEST_MARIADB => Some("MariaDB 10.6"),
+        false if found < OLDEST_MYSQL => Some("MySQL 8.0.1"),
+        _ => None,
+    }
+}
+
+fn options(url: &str) -> Result<MySqlConnectOptions, Error> {
+    // The parser's own message may quote parts of the URL, and so of the password.
+    let options = MySqlConnectOptions::from_str(url).map_err(|_| {
+        Error::new(
+            Class::Misconfigured,
+            "the store's URL can't be read: it should be mysql://user:password@host:3306/database \
+             (special characters in the password are percent-encoded)",
+        )
+    })?;
+    if options.get_database().is_none_or(str::is_empty) {
+        let text = "the store's URL names no database: it should be mysql://user:password@host:3306/database";
+        return Err(Error::new(Class::Misconfigured, text));
+    }
+    // sqlx itself asks for UTC and utf8mb4; the rest is ours (see SESSION).
+    Ok(options.pipes_as_concat(false).no_engine_substitution(false).disable_statement_logging())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::too_old;
+
+    #[test]
+    fn servers_without_skip_locked_are_refused() {
+        for old in ["5.7.44-log", "8.0.0-dmr", "10.5.23-MariaDB-1", "5.5.5-10.3.39-MariaDB"] {
+            assert!(too_old(old).is_some(), "{old}");
+        }
+        for fine in [
+            "8.0.1",
+            "8.4.3",
+            "9.7.0",
+            "10.6.0-MariaDB",
+            "10.11.19-MariaDB-0+deb12u1",
+            "5.5.5-11.4.2-MariaDB",
+        ] {
+            assert!(too_old(fine).is_none(), "{fine}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Creating the table, or adding what an existing one lacks.
+
+use async_trait::async_trait;
+use postrider_contract::Contract;
+use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::store::Error;
+use postrider_sql::Dialect;
+use postrider_sql::run::migrate;
+use sqlx::mysql::MySqlConnection;
+use sqlx::{AssertSqlSafe, Executor as _};
+
+use crate::connect::Database;
+use crate::{error, shape};
+
+/// Two that migrate at once go one after the other.
+const LOCK: &str = "SELECT GET_LOCK('postrider migrate', 120)";
+const UNLOCK: &str = "SELECT RELEASE_LOCK('postrider migrate')";
+
+/// One contract's table, whether it is there or not.
+pub struct Migration {
+    database: Database,
+    contract: Contract,
+}
+
+impl Migration {
+    pub(crate) fn new(database: Database, contract: Contract) -> Self {
+        Self { database, contract }
+    }
+
+    /// What `verify` calls missing: the same, but for our own tables.
+    pub(crate) async fn missing(&self) -> Result<Vec<String>, Error> {
+        let found = shape::found(&self.database, &self.contract).await?;
+        migrate::missing(&self.contract, Dialect::Mysql, &found)
+    }
+
+    async fn run_all(&self, statements: Vec<String>) -> Result<Vec<String>, Error> {
+        let failed = |cause| error::classify(&self.database.place, "migrate", cause);
+        let mut connection = self.database.pool.acquire().await.map_err(failed)?;
+        connection.execute(LOCK).await.map_err(failed)?;
+        let mut ran = Vec::new();
+        let mut outcome = Ok(());
+        for statement in statements {
+            match self.run_one(&mut connection, statement).await {
+                Ok(done) => ran.extend(done),
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        connection.execute(UNLOCK).await.map_err(failed)?;
+        outcome.map(|()| ran)
+    }
+
+    async fn run_one(
+        &self,
+        connection: &mut MySqlConnection,
+        statement: String,
+    ) -> Result<Option<String>, Error> {
+        match connection.execute(AssertSqlSafe(statement.as_str())).await {
+            Ok(_) => Ok(Some(statement)),
+            Err(cause) => match error::number(&cause) {
+                // Somebody else has made it meanwhile: table, column, index.
+                Some(1050 | 1060 | 1061) => Ok(None),
+                Some(1062) => Ok(Some(migrate::not_made(&statement))),
+                _ => Err(error::classify(&self.database.place, "migrate", cause)),
+            },
+        }
+    }
+}
+
+#[async_trait]
+impl Migrate for Migration {
+    /// Nothing notifies here: there is no trigger to make.
+    async fn plan(&self, _: Options) -> Result<Vec<String>, Error> {
+        let mut statements = self.missing().await?;
+        statements.extend(migrate::missing_own(Dialect::Mysql, shape::own_tables(&self.database).await?));
+        Ok(statements)
+    }
+
+    async fn apply(&self, options: Options) -> Result<Vec<String>, Error> {
+        let statements = self.plan(options).await?;
+        if statements.is_empty() {
+            return Ok(statements);
+        }
+        self.run_all(statements).await
+    }
+}

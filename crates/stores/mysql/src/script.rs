@@ -1,0 +1,214 @@
+//! Running scripts: binds what each step names, expands lists of keys, reads what it yields.
+
+use postrider_seams::row::{RowId, Value};
+use postrider_seams::store::Error;
+use postrider_sql::bind::{self, Given};
+use postrider_sql::run::{Done, Run};
+use postrider_sql::{Bind, Dialect, Script, Step, Yields};
+use sqlx::mysql::{MySql, MySqlArguments, MySqlConnection, MySqlRow};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Column as _, Executor as _, Row as _, TypeInfo as _, ValueRef as _};
+
+use crate::connect::Database;
+use crate::error;
+
+/// How often a transaction that collided runs again.
+const TRIES: u32 = 8;
+
+impl Run for Database {
+    fn dialect(&self) -> Dialect {
+        Dialect::Mysql
+    }
+
+    fn owner(&self) -> &str {
+        &self.instance
+    }
+
+    async fn run(&self, doing: &str, script: &Script, given: &Given<'_>) -> Result<Done, Error> {
+        let mut tried = 0;
+        loop {
+            match self.try_run(script, given).await {
+                Ok(done) => return Ok(done),
+                Err(cause) if error::is_collision(&cause) && tried < TRIES => {
+                    tokio::time::sleep(bind::collision_pause(tried)).await;
+                    tried += 1;
+                }
+                Err(cause) => return Err(error::classify(&self.place, doing, cause)),
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        doing: &str,
+        sql: &'static str,
+        args: Vec<Value>,
+    ) -> Result<Option<Vec<Vec<Value>>>, Error> {
+        let mut tried = 0;
+        loop {
+            let query = args.iter().cloned().fold(sqlx::query(sql), one);
+            match query.fetch_all(&self.pool).await {
+                Ok(rows) => return Ok(Some(rows.iter().map(values).collect())),
+                Err(cause) if error::is_missing_table(&cause) => return Ok(None),
+                Err(cause) if error::is_collision(&cause) && tried < TRIES => {
+                    tokio::time::sleep(bind::collision_pause(tried)).await;
+                    tried += 1;
+                }
+                Err(cause) => return Err(error::classify(&self.place, doing, cause)),
+            }
+        }
+    }
+}
+
+impl Database {
+    /// A single statement is a transaction by itself.
+    async fn try_run(&self, script: &Script, given: &Given<'_>) -> Result<Done, sqlx::Error> {
+        if script.steps.len() == 1 {
+            let mut connection = self.pool.acquire().await?;
+            return run_steps(&mut connection, &script.steps, given).await;
+        }
+        let mut transaction = self.pool.begin().await?;
+        let done = run_steps(&mut transaction, &script.steps, given).await?;
+        transaction.commit().await?;
+        Ok(done)
+    }
+}
+
+async fn run_steps(
+    connection: &mut MySqlConnection,
+    steps: &[Step],
+    given: &Given<'_>,
+) -> Result<Done, sqlx::Error> {
+    let mut done = Done::default();
+    let mut held: Vec<RowId> = Vec::new();
+    let mut claim_time = None;
+    for step in steps {
+        if bind::needs_held(&step.binds) && held.is_empty() {
+            continue;
+        }
+        let sql = expanded(&step.sql, given.ids.len(), held.len());
+        if step.binds.contains(&Bind::ClaimTime) {
+            claim_time = share_latest(given.claim_time, done.rows.as_deref_mut().unwrap_or_default());
+        }
+        let query = bound(sql, step, given, &held, claim_time.as_deref());
+        if step.yields == Yields::Nothing {
+            done.affected = connection.execute(query).await?.rows_affected();
+            continue;
+        }
+        let rows: Vec<Vec<Value>> = connection.fetch_all(query).await?.iter().map(values).collect();
+        done.order = std::mem::take(&mut held);
+        held = rows.iter().filter_map(|row| row.first().cloned().and_then(bind::key)).collect();
+        done.rows = Some(rows);
+    }
+    Ok(done)
+}
+
+/// The claim's time is one for all its rows: the latest that the pick came to. Answers it, and gives it to every row.
+fn share_latest(column: Option<usize>, rows: &mut [Vec<Value>]) -> Option<String> {
+    let column = column?;
+    let latest = rows.iter().filter_map(|row| row.get(column)?.as_text()).max().map(str::to_owned)?;
+    for row in rows {
+        row[column] = Value::Text(latest.clone());
+    }
+    Some(latest)
+}
+
+/// Room for a list of keys, in few sizes, so that few statements are prepared; the rest repeats the last key.
+fn room(keys: usize) -> usize {
+    keys.next_power_of_two()
+}
+
+fn expanded(sql: &str, ids: usize, held: usize) -> String {
+    let marks = |keys: usize| vec!["?"; room(keys)].join(", ");
+    let mut text = sql.to_owned();
+    if text.contains("{ids}") {
+        text = text.replace("{ids}", &marks(ids));
+    }
+    if text.contains("{held}") {
+        text = text.replace("{held}", &marks(held));
+    }
+    text
+}
+
+type MyQuery = Query<'static, MySql, MySqlArguments>;
+
+fn bound(sql: String, step: &Step, given: &Given<'_>, held: &[RowId], claim_time: Option<&str>) -> MyQuery {
+    let mut query = sqlx::query(AssertSqlSafe(sql));
+    for bind in &step.binds {
+        query = match bind {
+            Bind::Limit => query.bind(i64::from(given.limit)),
+            Bind::Owner => query.bind(given.owner.to_owned()),
+            // Arrays are PostgreSQL's.
+            Bind::Array(_) => query.bind(None::<String>),
+            Bind::Rows(fields) => query.bind(given.json_rows(fields)),
+            Bind::One(field) => one(query, given.shared(field)),
+            Bind::Ids => keys(query, &given.ids),
+            Bind::Held => keys(query, held),
+            Bind::ClaimTime => query.bind(claim_time.map(str::to_owned)),
+            Bind::After => match &given.after {
+                Some(id) => key(query, id),
+                None => query.bind(None::<String>),
+            },
+            Bind::Since => query.bind(given.since),
+        };
+    }
+    query
+}
+
+fn keys(query: MyQuery, ids: &[RowId]) -> MyQuery {
+    let Some(last) = ids.last() else { return query.bind(None::<String>) };
+    let padding = std::iter::repeat_n(last, room(ids.len()) - ids.len());
+    ids.iter().chain(padding).fold(query, key)
+}
+
+fn key(query: MyQuery, id: &RowId) -> MyQuery {
+    match id {
+        RowId::Int(id) => query.bind(*id),
+        RowId::Text(id) => query.bind(id.to_string()),
+    }
+}
+
+fn one(query: MyQuery, value: Value) -> MyQuery {
+    match value {
+        Value::Int(number) => query.bind(number),
+        Value::Float(number) => query.bind(number),
+        Value::Bool(flag) => query.bind(flag),
+        Value::Bytes(bytes) => query.bind(bytes),
+        other => query.bind(bind::text(other)),
+    }
+}
+
+fn values(row: &MySqlRow) -> Vec<Value> {
+    (0..row.len()).map(|index| value(row, index)).collect()
+}
+
+/// One column in the forms that cross the seam. What can't be read comes as bytes, never as an error: one bad row
+/// must not lose the claim of the others.
+fn value(row: &MySqlRow, index: usize) -> Value {
+    match row.try_get_raw(index) {
+        Ok(raw) if !raw.is_null() => {}
+        _ => return Value::Null,
+    }
+    let name = row.column(index).type_info().name();
+    let read = match name {
+        "DOUBLE" => row.try_get_unchecked::<f64, _>(index).map(Value::Float),
+        "FLOAT" => row.try_get_unchecked::<f32, _>(index).map(|number| Value::Float(number.into())),
+        "BOOLEAN" => row.try_get_unchecked::<bool, _>(index).map(|flag| Value::Int(flag.into())),
+        _ if name.ends_with("UNSIGNED") => row
+            .try_get_unchecked::<u64, _>(index)
+            .map(|number| i64::try_from(number).map_or_else(|_| Value::Text(number.to_string()), Value::Int)),
+        _ if name.ends_with("INT") => row.try_get_unchecked::<i64, _>(index).map(Value::Int),
+        _ => row.try_get_unchecked::<Vec<u8>, _>(index).map(|bytes| text_or_bytes(name, bytes)),
+    };
+    read.unwrap_or_default()
+}
+
+fn text_or_bytes(type_name: &str, bytes: Vec<u8>) -> Value {
+    if type_name.ends_with("BLOB") || type_name.ends_with("BINARY") || type_name == "BIT" {
+        return Value::Bytes(bytes);
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Value::Text(text),
+        Err(broken) => Value::Bytes(broken.into_bytes()),
+    }
+}

@@ -1,0 +1,150 @@
+//! The store itself: one contract's table, for one stage.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_contract::Contract;
+use postrider_seams::inspect::{Count, Finding, Inspect, Lag, Page, Query, RowView, Which};
+use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::row::{Claimed, Fields, Lease};
+use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, Store, SweepKind, Want};
+use postrider_sql::run::{Opened, locks};
+use tokio::time::Instant;
+
+use crate::connect::Database;
+use crate::migrate::Migration;
+
+/// A claim locks its rows one statement before it marks them: past this it is cut, and the engine asks again.
+const CLAIM_LIMIT: u32 = 512;
+
+/// One contract's table on MySQL or MariaDB, for one stage.
+pub struct MysqlStore {
+    pub(crate) database: Database,
+    pub(crate) opened: Opened,
+    pub(crate) migration: Migration,
+}
+
+impl MysqlStore {
+    /// The contract with its optional columns settled: those that this table has.
+    pub fn contract(&self) -> &Contract {
+        &self.opened.contract
+    }
+
+    /// What runs on this table.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+}
+
+#[async_trait]
+impl Store for MysqlStore {
+    fn capabilities(&self) -> Capabilities {
+        let lease = self.opened.stage.lease.duration;
+        let parallel = (self.database.connections() as usize / 2).clamp(1, 4);
+        Capabilities {
+            notifies: false,
+            claimers: parallel.min(2),
+            settlers: parallel,
+            settle_batch: self.opened.batch,
+            lease,
+            extend_every: lease / 3,
+            recipient_results: self.opened.recipient_results(),
+        }
+    }
+
+    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+        let want = Want { limit: want.limit.min(CLAIM_LIMIT) };
+        self.opened.claim(&self.database, &want).await
+    }
+
+    async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
+        self.opened.load(&self.database, leases).await
+    }
+
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+        self.opened.settle(&self.database, moves).await
+    }
+
+    async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
+        self.opened.extend(&self.database, leases).await
+    }
+
+    async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
+        self.opened.reclaim(&self.database, limit).await
+    }
+
+    async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
+        self.opened.sweep(&self.database, sweep, limit).await
+    }
+
+    async fn purge(&self, limit: u32) -> Result<u64, Error> {
+        self.opened.purge(&self.database, limit).await
+    }
+
+    async fn next_due(&self) -> Result<Option<Duration>, Error> {
+        self.opened.next_due(&self.database).await
+    }
+
+    async fn wake(&self, deadline: Instant) {
+        // Nothing notifies here: the poll interval is the latency.
+        tokio::time::sleep_until(deadline).await;
+    }
+
+    async fn lock(&self, name: &str, ttl: Duration) -> Result<bool, Error> {
+        locks::take(&self.database, name, ttl).await
+    }
+
+    async fn unlock(&self, name: &str) -> Result<(), Error> {
+        locks::give(&self.database, name).await
+    }
+
+    async fn paused(&self, lane: &str) -> Result<bool, Error> {
+        locks::paused(&self.database, lane).await
+    }
+
+    async fn set_paused(&self, lane: &str, paused: bool) -> Result<(), Error> {
+        locks::set_paused(&self.database, lane, paused).await
+    }
+}
+
+#[async_trait]
+impl Inspect for MysqlStore {
+    async fn verify(&self) -> Result<Vec<Finding>, Error> {
+        self.findings().await
+    }
+
+    async fn census(&self) -> Result<Vec<Count>, Error> {
+        self.opened.census(&self.database).await
+    }
+
+    async fn browse(&self, query: &Query) -> Result<Page, Error> {
+        self.opened.browse(&self.database, query).await
+    }
+
+    async fn show(&self, id: &str) -> Result<Option<RowView>, Error> {
+        self.opened.show(&self.database, id).await
+    }
+
+    async fn requeue(&self, which: &Which) -> Result<u64, Error> {
+        self.opened.requeue(&self.database, which).await
+    }
+
+    async fn cancel(&self, which: &Which) -> Result<u64, Error> {
+        self.opened.cancel(&self.database, which).await
+    }
+
+    async fn lag(&self) -> Result<Lag, Error> {
+        self.opened.lag(&self.database).await
+    }
+}
+
+#[async_trait]
+impl Migrate for MysqlStore {
+    async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
+        self.migration.plan(options).await
+    }
+
+    async fn apply(&self, options: Options) -> Result<Vec<String>, Error> {
+        self.migration.apply(options).await
+    }
+}

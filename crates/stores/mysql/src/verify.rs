@@ -1,0 +1,59 @@
+//! Compares table and contract, and asks the planner about the claim.
+
+use postrider_seams::inspect::Finding;
+use postrider_seams::row::Value;
+use postrider_seams::store::Error;
+use postrider_sql::bind::Given;
+use postrider_sql::run::Run as _;
+use postrider_sql::run::verify::Facts;
+use postrider_sql::{Dialect, Script, Step, Yields};
+
+use crate::shape;
+use crate::store::MysqlStore;
+
+/// Below this the planner scans a table whatever indexes it has.
+const TELLING_ROWS: i64 = 1000;
+
+const ROWS: &str = "SELECT CAST(COALESCE(table_rows, 0) AS SIGNED) FROM information_schema.tables \
+    WHERE table_schema = DATABASE() AND table_name = ?";
+
+impl MysqlStore {
+    pub(crate) async fn findings(&self) -> Result<Vec<Finding>, Error> {
+        let version = self.database.version().await?;
+        let name = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
+        let facts = Facts {
+            server: format!("{name} {version}"),
+            claim_scan: self.claim_scan().await?,
+            missing: self.migration.missing().await?,
+            notifies: false,
+            own_tables: shape::own_tables(&self.database).await? == [true; 2],
+        };
+        Ok(self.opened.findings(Dialect::Mysql, &facts))
+    }
+
+    /// How the claim's plan falls short, if it does. Its first step picks the rows.
+    async fn claim_scan(&self) -> Result<Option<String>, Error> {
+        let table = Value::Text(self.opened.contract.table.name.clone());
+        let rows = self.database.ask("read the table's size", ROWS, vec![table]).await?;
+        let size = rows.into_iter().flatten().flatten().next();
+        if !matches!(size, Some(Value::Int(rows)) if rows >= TELLING_ROWS) {
+            return Ok(None);
+        }
+        for step in self.opened.program.claim.iter().filter_map(|claim| claim.steps.first()) {
+            let sql = format!("EXPLAIN {}", step.sql);
+            let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
+            let given = Given::limit(&self.database.instance, 100);
+            let plan = self.database.run("explain the claim", &script, &given).await?.into_rows();
+            let says = |word: &str| {
+                plan.iter().flatten().any(|cell| cell.as_text().is_some_and(|text| text.contains(word)))
+            };
+            if says("filesort") {
+                return Ok(Some("a sort that locks all due rows".to_owned()));
+            }
+            if plan.iter().flatten().any(|cell| cell.as_text() == Some("ALL")) {
+                return Ok(Some("a scan that locks the whole table".to_owned()));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,170 @@
+//! Connecting: one writer, a few readers, one watcher; lazily, so that a process can start while the file is away.
+
+use std::io;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use postrider_contract::Contract;
+use postrider_seams::store::{Class, Error};
+use postrider_sql::run::Opened;
+use postrider_sql::{Dialect, bind};
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+
+use crate::error::Place;
+use crate::migrate::Migration;
+use crate::shape;
+use crate::store::SqliteStore;
+use crate::wake::Waker;
+
+/// Keys that one statement takes well.
+const BATCH: usize = 1000;
+
+/// How to reach a file.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `sqlite:postrider.db`, `sqlite:///var/lib/postrider/mail.db`.
+    pub url: String,
+    /// Make the file (readable by its owner only) where it is missing.
+    pub create: bool,
+    /// This worker's id: unique per start.
+    pub instance: String,
+    /// How long to wait for another process's lock before the engine hears of it.
+    pub patience: Duration,
+    /// Does a commit reach the disk before it is answered? Without it a power cut (not a crash of the process) can
+    /// take back the last settles, so that their mails go out twice.
+    pub durable: bool,
+}
+
+impl Settings {
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            create: false,
+            instance: bind::instance_id(),
+            patience: Duration::from_secs(30),
+            durable: true,
+        }
+    }
+}
+
+/// One file; every lane on it shares its connections.
+#[derive(Clone)]
+pub struct Database {
+    pub(crate) writer: SqlitePool,
+    pub(crate) readers: SqlitePool,
+    pub(crate) watcher: SqlitePool,
+    pub(crate) instance: Arc<str>,
+    pub(crate) place: Place,
+    pub(crate) patience: Duration,
+}
+
+impl Database {
+    /// Reads the settings, and makes the file if it is to be made; connects when first asked to do something.
+    pub fn connect(settings: &Settings) -> Result<Self, Error> {
+        let options = options(settings)?;
+        let place = Place::new(options.get_filename());
+        if settings.create {
+            create(options.get_filename()).map_err(|cause| {
+                Error::new(Class::Misconfigured, format!("{place} can't be made: {cause}")).caused_by(cause)
+            })?;
+        }
+        let reading = options.clone();
+        // WAL is a property of the file, so the writer alone sets it.
+        let synchronous = if settings.durable { SqliteSynchronous::Full } else { SqliteSynchronous::Normal };
+        let writing = options.journal_mode(SqliteJournalMode::Wal).synchronous(synchronous);
+        // Whoever waits for the writer waits at least as long as the one who waits for another process.
+        let wait = settings.patience * 2 + Duration::from_secs(10);
+        let pool = |most: u32| {
+            SqlitePoolOptions::new()
+                .max_connections(most)
+                .acquire_timeout(wait)
+                .max_lifetime(None)
+                .idle_timeout(None)
+        };
+        Ok(Self {
+            writer: pool(1).connect_lazy_with(writing),
+            readers: pool(4).connect_lazy_with(reading.clone()),
+            watcher: pool(1).connect_lazy_with(reading),
+            instance: Arc::from(settings.instance.as_str()),
+            place,
+            patience: settings.patience,
+        })
+    }
+
+    /// Opens a contract's table for one stage: reads its columns, renders its statements. `lane` names the lane in
+    /// messages. A file that is locked for long answers a transient error: try again.
+    pub async fn open(&self, contract: Contract, stage: &str, lane: &str) -> Result<Arc<SqliteStore>, Error> {
+        let shape = shape::read(self, &contract).await?.ok_or_else(|| self.no_table(&contract, lane))?;
+        let opened = Opened::new(&contract, stage, Dialect::Sqlite, shape, BATCH).map_err(|what| {
+            let place = &self.place;
+            let text =
+                format!("{place}: lane {lane} does not fit its table: {what}; `postrider check` shows all");
+            Error::new(Class::Misconfigured, text)
+        })?;
+        let migration = Migration::new(self.clone(), contract);
+        let waker = Waker::new(self.watcher.clone());
+        Ok(Arc::new(SqliteStore { database: self.clone(), opened, waker, migration }))
+    }
+
+    /// Opens a contract for `migrate`, whether its table is there or not.
+    pub fn migration(&self, contract: Contract) -> Arc<Migration> {
+        Arc::new(Migration::new(self.clone(), contract))
+    }
+
+    /// This worker's id.
+    pub fn instance(&self) -> &str {
+        &self.instance
+    }
+
+    /// Closes the file. What runs on it ends first.
+    pub async fn close(&self) {
+        self.watcher.close().await;
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+
+    fn no_table(&self, contract: &Contract, lane: &str) -> Error {
+        let (place, table) = (&self.place, &contract.table.name);
+        Error::new(
+            Class::Misconfigured,
+            format!("{place} has no table {table} (lane {lane}): run `postrider migrate`"),
+        )
+    }
+}
+
+fn options(settings: &Settings) -> Result<SqliteConnectOptions, Error> {
+    let options = SqliteConnectOptions::from_str(&settings.url).map_err(|cause| {
+        let text = format!("the store's URL can't be read: it should be sqlite:FILE ({cause})");
+        Error::new(Class::Misconfigured, text)
+    })?;
+    let file = options.get_filename().to_string_lossy().into_owned();
+    // Each connection would have a database of its own.
+    if file.is_empty() || file.contains(":memory:") || file.starts_with("file:sqlx-in-memory") {
+        let text = "a SQLite store needs a file; for one that is forgotten take the memory store";
+        return Err(Error::new(Class::Misconfigured, text));
+    }
+    // Short, so that a wait is ours to end; the store itself waits for as long as its patience lasts.
+    Ok(options
+        .create_if_missing(false)
+        .busy_timeout(Duration::from_secs(2))
+        .foreign_keys(false)
+        .disable_statement_logging())
+}
+
+/// Makes an empty file that only its owner can read, if there is none. SQLite gives its companions the same rights.
+fn create(path: &Path) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(()),
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(cause) => Err(cause),
+    }
+}

@@ -1,0 +1,62 @@
+//! Creating the table, or adding what an existing one lacks.
+
+use async_trait::async_trait;
+use postrider_contract::Contract;
+use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::store::Error;
+use postrider_sql::Dialect;
+use postrider_sql::run::migrate;
+use sqlx::{AssertSqlSafe, Executor as _};
+
+use crate::connect::Database;
+use crate::script::Patience;
+use crate::{error, shape};
+
+/// One contract's table, whether it is there or not.
+pub struct Migration {
+    database: Database,
+    contract: Contract,
+}
+
+impl Migration {
+    pub(crate) fn new(database: Database, contract: Contract) -> Self {
+        Self { database, contract }
+    }
+
+    /// What `verify` calls missing: the same, but for our own tables.
+    pub(crate) async fn missing(&self) -> Result<Vec<String>, Error> {
+        let found = shape::found(&self.database, &self.contract).await?;
+        migrate::missing(&self.contract, Dialect::Sqlite, &found)
+    }
+
+    /// Each statement by itself: what another process has made meanwhile is simply there.
+    async fn run_one(&self, statement: String) -> Result<Option<String>, Error> {
+        let mut patience = Patience::new(&self.database, "migrate");
+        loop {
+            match self.database.writer.execute(AssertSqlSafe(statement.as_str())).await {
+                Ok(_) => return Ok(Some(statement)),
+                Err(cause) if error::is_already_there(&cause) => return Ok(None),
+                Err(cause) if error::is_duplicate(&cause) => return Ok(Some(migrate::not_made(&statement))),
+                Err(cause) => patience.wait(cause).await?,
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Migrate for Migration {
+    /// `data_version` wakes the lanes of a file; there is no trigger to make.
+    async fn plan(&self, _: Options) -> Result<Vec<String>, Error> {
+        let mut statements = self.missing().await?;
+        statements.extend(migrate::missing_own(Dialect::Sqlite, shape::own_tables(&self.database).await?));
+        Ok(statements)
+    }
+
+    async fn apply(&self, options: Options) -> Result<Vec<String>, Error> {
+        let mut ran = Vec::new();
+        for statement in self.plan(options).await? {
+            ran.extend(self.run_one(statement).await?);
+        }
+        Ok(ran)
+    }
+}

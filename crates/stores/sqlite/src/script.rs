@@ -1,0 +1,179 @@
+//! Running scripts: binds what each step names, reads what it yields, waits where the file is locked.
+
+use postrider_seams::row::{RowId, Value};
+use postrider_seams::store::Error;
+use postrider_sql::bind::{self, Given};
+use postrider_sql::run::{Done, Run};
+use postrider_sql::{Bind, Dialect, Script, Step, Yields};
+use sqlx::query::Query;
+use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Executor as _, Row as _, Sqlite, TypeInfo as _, ValueRef as _};
+use tokio::time::Instant;
+
+use crate::connect::Database;
+use crate::error;
+
+impl Run for Database {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    fn owner(&self) -> &str {
+        &self.instance
+    }
+
+    async fn run(&self, doing: &str, script: &Script, given: &Given<'_>) -> Result<Done, Error> {
+        let mut patience = Patience::new(self, doing);
+        loop {
+            match self.try_run(script, given).await {
+                Ok(done) => return Ok(done),
+                Err(cause) => patience.wait(cause).await?,
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        doing: &str,
+        sql: &'static str,
+        args: Vec<Value>,
+    ) -> Result<Option<Vec<Vec<Value>>>, Error> {
+        let mut patience = Patience::new(self, doing);
+        loop {
+            let query = args.iter().cloned().fold(sqlx::query(sql), one);
+            match query.fetch_all(&self.writer).await {
+                Ok(rows) => return Ok(Some(rows.iter().map(values).collect())),
+                Err(cause) if error::is_missing_table(&cause) => return Ok(None),
+                Err(cause) => patience.wait(cause).await?,
+            }
+        }
+    }
+}
+
+/// How long we go on while another connection holds a lock on the file.
+pub struct Patience<'a> {
+    database: &'a Database,
+    doing: &'a str,
+    give_up: Instant,
+    tried: u32,
+}
+
+impl<'a> Patience<'a> {
+    pub fn new(database: &'a Database, doing: &'a str) -> Self {
+        Self { database, doing, give_up: Instant::now() + database.patience, tried: 0 }
+    }
+
+    /// Waits before another try, or answers the error that ends them.
+    pub async fn wait(&mut self, cause: sqlx::Error) -> Result<(), Error> {
+        if !error::is_busy(&cause) || Instant::now() >= self.give_up {
+            return Err(error::classify(&self.database.place, self.doing, cause));
+        }
+        tokio::time::sleep(bind::collision_pause(self.tried)).await;
+        self.tried += 1;
+        Ok(())
+    }
+}
+
+impl Database {
+    /// A single statement is a transaction by itself; what only reads leaves the writer alone.
+    async fn try_run(&self, script: &Script, given: &Given<'_>) -> Result<Done, sqlx::Error> {
+        if script.steps.iter().all(|step| step.sql.trim_start().starts_with("SELECT")) {
+            let mut connection = self.readers.acquire().await?;
+            return run_steps(&mut connection, &script.steps, given).await;
+        }
+        if script.steps.len() == 1 {
+            let mut connection = self.writer.acquire().await?;
+            return run_steps(&mut connection, &script.steps, given).await;
+        }
+        let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
+        let done = run_steps(&mut transaction, &script.steps, given).await?;
+        transaction.commit().await?;
+        Ok(done)
+    }
+}
+
+async fn run_steps(
+    connection: &mut SqliteConnection,
+    steps: &[Step],
+    given: &Given<'_>,
+) -> Result<Done, sqlx::Error> {
+    let mut done = Done::default();
+    let mut held: Vec<RowId> = Vec::new();
+    for step in steps {
+        if bind::needs_held(&step.binds) && held.is_empty() {
+            continue;
+        }
+        let query = bound(step, given, &held);
+        if step.yields == Yields::Nothing {
+            done.affected = connection.execute(query).await?.rows_affected();
+            continue;
+        }
+        let rows: Vec<Vec<Value>> = connection.fetch_all(query).await?.iter().map(values).collect();
+        done.order = std::mem::take(&mut held);
+        held = rows.iter().filter_map(|row| row.first().cloned().and_then(bind::key)).collect();
+        done.rows = Some(rows);
+    }
+    Ok(done)
+}
+
+fn bound(step: &Step, given: &Given<'_>, held: &[RowId]) -> Query<'static, Sqlite, SqliteArguments> {
+    let mut query = sqlx::query(AssertSqlSafe(step.sql.as_str()));
+    for bind in &step.binds {
+        query = match bind {
+            Bind::Limit => query.bind(i64::from(given.limit)),
+            Bind::Owner => query.bind(given.owner.to_owned()),
+            // Arrays are PostgreSQL's.
+            Bind::Array(_) | Bind::ClaimTime => query.bind(None::<String>),
+            Bind::Rows(fields) => query.bind(given.json_rows(fields)),
+            Bind::One(field) => one(query, given.shared(field)),
+            Bind::Ids => query.bind(bind::json_ids(&given.ids)),
+            Bind::Held => query.bind(bind::json_ids(held)),
+            Bind::After => match &given.after {
+                Some(RowId::Int(id)) => query.bind(*id),
+                Some(RowId::Text(id)) => query.bind(id.to_string()),
+                None => query.bind(None::<String>),
+            },
+            Bind::Since => query.bind(given.since),
+        };
+    }
+    query
+}
+
+fn one(
+    query: Query<'static, Sqlite, SqliteArguments>,
+    value: Value,
+) -> Query<'static, Sqlite, SqliteArguments> {
+    match value {
+        Value::Int(number) => query.bind(number),
+        Value::Float(number) => query.bind(number),
+        Value::Bool(flag) => query.bind(flag),
+        Value::Bytes(bytes) => query.bind(bytes),
+        other => query.bind(bind::text(other)),
+    }
+}
+
+fn values(row: &SqliteRow) -> Vec<Value> {
+    (0..row.len()).map(|index| value(row, index)).collect()
+}
+
+/// One column in the forms that cross the seam. A SQLite value has its type of its own, and its text need not be
+/// UTF-8: such text comes as bytes, never as an error, as one bad row must not lose the claim of the others.
+fn value(row: &SqliteRow, index: usize) -> Value {
+    let Ok(raw) = row.try_get_raw(index) else { return Value::Null };
+    if raw.is_null() {
+        return Value::Null;
+    }
+    let info = raw.type_info().into_owned();
+    drop(raw);
+    let read = match info.name() {
+        "INTEGER" => row.try_get_unchecked::<i64, _>(index).map(Value::Int),
+        "REAL" => row.try_get_unchecked::<f64, _>(index).map(Value::Float),
+        "BOOLEAN" => row.try_get_unchecked::<bool, _>(index).map(Value::Bool),
+        "BLOB" => row.try_get_unchecked::<Vec<u8>, _>(index).map(Value::Bytes),
+        _ => row.try_get_unchecked::<Vec<u8>, _>(index).map(|bytes| match String::from_utf8(bytes) {
+            Ok(text) => Value::Text(text),
+            Err(broken) => Value::Bytes(broken.into_bytes()),
+        }),
+    };
+    read.unwrap_or_default()
+}

@@ -1,0 +1,72 @@
+//! What a table looks like, from SQLite's own description.
+
+use postrider_contract::Contract;
+use postrider_seams::row::Value;
+use postrider_seams::store::Error;
+use postrider_sql::run::Run as _;
+use postrider_sql::run::migrate::{Found, gathered};
+use postrider_sql::{Shape, ShapeColumn, own};
+
+use crate::connect::Database;
+
+/// The columns in order, generated ones too. A key is never NULL in our use, whatever SQLite admits.
+const COLUMNS: &str = "SELECT name, type, \"notnull\" = 0 AND pk = 0, dflt_value IS NOT NULL OR hidden > 1 \
+    FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid";
+
+/// The table's columns, and those of the tables that its moves insert into; `None` where there is no such table.
+pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Shape>, Error> {
+    let columns = columns(database, &contract.table.name).await?;
+    if columns.is_empty() {
+        return Ok(None);
+    }
+    let mut shape = Shape { columns, ..Shape::default() };
+    for effect in &contract.effects {
+        let found = self::columns(database, &effect.table).await?;
+        if !found.is_empty() {
+            shape.related.insert(effect.table.clone(), found);
+        }
+    }
+    Ok(Some(shape))
+}
+
+/// Indexes and their columns in order; an expression has no name.
+const INDEXES: &str = "SELECT l.name, l.partial, i.name FROM pragma_index_list(?1) AS l, \
+    pragma_index_info(l.name) AS i ORDER BY l.name, i.seqno";
+
+/// What there is of the contract's table.
+pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Error> {
+    let table = Value::Text(contract.table.name.clone());
+    let rows = database.ask("read the table's indexes", INDEXES, vec![table]).await?.unwrap_or_default();
+    let rows = rows.into_iter().filter_map(|row| match row.as_slice() {
+        [Value::Text(name), partial, column] => {
+            Some((name.clone(), *partial == Value::Int(1), column.as_text().map(str::to_owned)))
+        }
+        _ => None,
+    });
+    Ok(Found { shape: read(database, contract).await?, indexes: gathered(rows) })
+}
+
+/// Which of our own tables are there?
+pub async fn own_tables(database: &Database) -> Result<[bool; 2], Error> {
+    let mut there = [false; 2];
+    for (table, there) in own::TABLES.into_iter().zip(&mut there) {
+        *there = !columns(database, table).await?.is_empty();
+    }
+    Ok(there)
+}
+
+/// By the writer: it is the one that makes the file a WAL file, before any reader looks at it.
+async fn columns(database: &Database, table: &str) -> Result<Vec<ShapeColumn>, Error> {
+    let table = Value::Text(table.to_owned());
+    let rows = database.ask("read the table's columns", COLUMNS, vec![table]).await?.unwrap_or_default();
+    let yes = |value: &Value| matches!(value, Value::Int(1) | Value::Bool(true));
+    let column = |row: Vec<Value>| match row.as_slice() {
+        [Value::Text(name), sql_type, nullable, has_default] => Some(ShapeColumn {
+            nullable: yes(nullable),
+            has_default: yes(has_default),
+            ..ShapeColumn::new(name, sql_type.as_text().unwrap_or_default())
+        }),
+        _ => None,
+    };
+    Ok(rows.into_iter().filter_map(column).collect())
+}

@@ -1,0 +1,47 @@
+//! Compares table and contract, and asks the planner about the claim.
+
+use postrider_seams::inspect::Finding;
+use postrider_seams::row::Value;
+use postrider_seams::store::Error;
+use postrider_sql::bind::Given;
+use postrider_sql::run::Run as _;
+use postrider_sql::run::verify::Facts;
+use postrider_sql::{Dialect, Script, Step, Yields};
+
+use crate::shape;
+use crate::store::SqliteStore;
+
+impl SqliteStore {
+    pub(crate) async fn findings(&self) -> Result<Vec<Finding>, Error> {
+        let version = self.database.ask("read the version", "SELECT sqlite_version()", Vec::new()).await?;
+        let version = version.into_iter().flatten().flatten().next();
+        let facts = Facts {
+            server: format!("SQLite {}", version.as_ref().and_then(Value::as_text).unwrap_or_default()),
+            claim_scan: self.claim_scan().await?,
+            missing: self.migration.missing().await?,
+            notifies: true,
+            own_tables: shape::own_tables(&self.database).await? == [true; 2],
+        };
+        Ok(self.opened.findings(Dialect::Sqlite, &facts))
+    }
+
+    /// How the claim's plan falls short, if it does. Its first step picks the rows.
+    async fn claim_scan(&self) -> Result<Option<String>, Error> {
+        for step in self.opened.program.claim.iter().filter_map(|claim| claim.steps.first()) {
+            let sql = format!("EXPLAIN QUERY PLAN {}", step.sql);
+            let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
+            let given = Given::limit(&self.database.instance, 100);
+            let rows = self.database.run("explain the claim", &script, &given).await?.into_rows();
+            let details = rows.iter().filter_map(|row| row.last().and_then(Value::as_text));
+            for detail in details {
+                if detail.starts_with("SCAN") && !detail.contains("USING") {
+                    return Ok(Some("a scan of the whole table".to_owned()));
+                }
+                if detail.contains("TEMP B-TREE FOR ORDER BY") {
+                    return Ok(Some("a sort of all due rows".to_owned()));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
