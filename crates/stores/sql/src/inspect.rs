@@ -45,13 +45,20 @@ impl Table<'_> {
         (0..self.contract.states.len()).map(StateId)
     }
 
+    /// In a state, and not a row of others.
+    fn ours(&self, state: StateId) -> String {
+        let mut parts = vec![self.in_state(state, Lookup::Index)];
+        parts.extend(self.filter());
+        parts.join(" AND ")
+    }
+
     fn census(&self) -> Vec<(String, Script)> {
         let count = |state: StateId| {
             let text = format!(
                 "SELECT {}\nFROM (SELECT 1 AS one FROM {} AS t WHERE {} LIMIT {}) AS counted",
                 self.as_integer("COUNT(*)"),
                 self.name(),
-                self.in_state(state, Lookup::Index),
+                self.ours(state),
                 COUNT_LIMIT + 1
             );
             (self.contract.state(state).name.clone(), self.one(&text))
@@ -87,6 +94,7 @@ impl Table<'_> {
         if let Some(state) = state.and_then(|name| self.contract.state_named(name)) {
             conditions.push(self.in_state(state, Lookup::Index));
         }
+        conditions.extend(self.filter());
         if after {
             conditions.push(format!("{} < {}", self.id(), self.after(&draft)));
         }
@@ -136,8 +144,7 @@ WHERE {}",
     fn purge_one(&self, rule: &Retention) -> Script {
         let draft = Draft::own(self);
         let limit = draft.bind(Bind::Limit);
-        let state = self.in_state(rule.state, Lookup::Index);
-        let condition = format!("{state}\n  AND {}", self.is_past(rule));
+        let condition = format!("{}\n  AND {}", self.ours(rule.state), self.is_past(rule));
         let (id, name) = (self.id(), self.name());
         match self.dialect {
             Dialect::Postgres => {
@@ -265,7 +272,7 @@ WHERE {}",
         });
         let claimed = match (self.stage.claimed, self.contract.column(Role::ClaimedAt)) {
             (Claimed::State(state), Some(column)) => {
-                oldest(vec![self.in_state(state, Lookup::Index)], column, self.instant(column))
+                oldest(vec![self.ours(state)], column, self.instant(column))
             }
             _ => null(),
         };

@@ -56,7 +56,6 @@ impl Table<'_> {
             // A claimed row looks like a ready one: only its due time tells that nobody holds it.
             conditions.extend(self.is_due());
         }
-        conditions.extend(self.filter());
         let step = self.contract.spent_move(self.stage);
         let pick = Pick::Some { conditions, order: None, since: Vec::new() };
         Some(self.picked(step, &[Transition::Swept], Some(ATTEMPTS_SPENT), &pick))
@@ -65,7 +64,7 @@ impl Table<'_> {
     pub fn sweeps(&self) -> Vec<Script> {
         let sweep = |sweep| {
             let sweep: &postrider_contract::Sweep = sweep;
-            let mut conditions = match &sweep.when {
+            let conditions = match &sweep.when {
                 When::Always => Vec::new(),
                 When::OlderThan { age, since } => {
                     vec![format!("{} < {}", self.instant(since), self.bound(since, &Shift::back(*age)))]
@@ -76,7 +75,6 @@ impl Table<'_> {
                     vec![if sweep.publish { or_null } else { reached }]
                 }
             };
-            conditions.extend(self.filter());
             let step = self.contract.sweep_move(self.stage, sweep);
             let pick = Pick::Some { conditions, order: None, since: Vec::new() };
             self.picked(step, &[Transition::Swept], sweep.reason.as_deref(), &pick)
@@ -103,7 +101,7 @@ impl Table<'_> {
         let columns = changed.into_iter().filter_map(|role| self.contract.column(role));
         let since: Vec<String> = columns.map(str::to_owned).collect();
         self.operator(rule, transition, |_| Pick::Some {
-            conditions: self.filter(),
+            conditions: Vec::new(),
             order: None,
             since: since.clone(),
         })
@@ -164,6 +162,7 @@ impl Table<'_> {
                 tail = format!("{tail}\nLIMIT {}", draft.bind(Bind::Limit));
             }
         }
+        parts.extend(self.filter());
         format!("FROM {} AS t\nWHERE {}{tail}", self.name(), parts.join("\n  AND "))
     }
 

@@ -1,0 +1,611 @@
+-- orders: every statement. Written by the snapshot test; do not edit.
+
+-- create
+CREATE TABLE `Order` (`orderId` char(36), `select` tinyint, `tries` int, `nextAttemptAt` datetime(3), `lastAttemptAt` datetime(3), `group` varchar(40), `lastError` varchar(40), `createdAt` datetime(3), `rank` int, `to` varchar(40), `order` varchar(40), `bodyHtml` text, `meta` json, `tenant` varchar(40), PRIMARY KEY (`orderId`));
+
+-- create
+CREATE INDEX `Order_mail_claim` ON `Order` (`select`, `tenant`, `rank` DESC, `nextAttemptAt`, `orderId`);
+
+-- create
+CREATE INDEX `Order_mail_lease` ON `Order` (`select`, `tenant`, `lastAttemptAt`);
+
+-- create
+CREATE INDEX `Order_done_purge` ON `Order` (`select`, `tenant`, `createdAt`);
+
+-- mail: layout Layout { integer_id: false, fences: 2, claim_time: Some(1), fields: ["headers", "html", "subject", "to"], joined: [] }
+
+-- mail: claim 1, step 1: [Owner, Limit] -> Rows
+SELECT CAST(t.`orderId` AS CHAR), CAST(LEFT(?, 40) AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`lastAttemptAt` + INTERVAL 1000 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(3)) AS CHAR), CAST(COALESCE(t.`tries`, 0) AS SIGNED), NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`nextAttemptAt`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`createdAt`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`meta`), 0) + COALESCE(LENGTH(t.`bodyHtml`), 0) + COALESCE(LENGTH(t.`order`), 0) + COALESCE(LENGTH(t.`to`), 0) AS SIGNED), CASE WHEN LENGTH(t.`meta`) <= 65536 THEN CAST(t.`meta` AS CHAR) END, CASE WHEN LENGTH(t.`bodyHtml`) <= 65536 THEN t.`bodyHtml` END, CASE WHEN LENGTH(t.`order`) <= 65536 THEN t.`order` END, CASE WHEN LENGTH(t.`to`) <= 65536 THEN t.`to` END
+FROM `Order` AS t
+WHERE t.`select` = 0
+  AND (t.`nextAttemptAt` IS NULL OR t.`nextAttemptAt` <= UTC_TIMESTAMP(6))
+  AND COALESCE(t.`tries`, 0) < 4
+  AND t.`tenant` = 'it''s us'
+ORDER BY t.`rank` DESC, t.`nextAttemptAt`, t.`orderId`
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- mail: claim 1, step 2: [ClaimTime, Owner, Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 1, t.`lastAttemptAt` = ?, t.`group` = LEFT(?, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: load: [Ids] -> Other
+SELECT CAST(t.`orderId` AS CHAR), CAST(t.`meta` AS CHAR), t.`bodyHtml`, t.`order`, t.`to`
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids});
+
+-- mail: settle delivered, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids})
+  AND t.`select` = 1
+  AND t.`group` <=> ?
+  AND t.`lastAttemptAt` <=> CAST(? AS DATETIME(6))
+FOR UPDATE;
+
+-- mail: settle delivered, uniform, step 2: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 2, t.`group` = NULL, t.`lastError` = NULL
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle delivered, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: settle delivered, each, step 2: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 2, t.`group` = NULL, t.`lastError` = NULL
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle retry, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids})
+  AND t.`select` = 1
+  AND t.`group` <=> ?
+  AND t.`lastAttemptAt` <=> CAST(? AS DATETIME(6))
+FOR UPDATE;
+
+-- mail: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(?, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle retry, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
+UPDATE `Order` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`orderId` = v.`id` SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle dead, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids})
+  AND t.`select` = 1
+  AND t.`group` <=> ?
+  AND t.`lastAttemptAt` <=> CAST(? AS DATETIME(6))
+FOR UPDATE;
+
+-- mail: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(?, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle dead, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `Order` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle rejected, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids})
+  AND t.`select` = 1
+  AND t.`group` <=> ?
+  AND t.`lastAttemptAt` <=> CAST(? AS DATETIME(6))
+FOR UPDATE;
+
+-- mail: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(?, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle rejected, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `Order` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle skipped, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids})
+  AND t.`select` = 1
+  AND t.`group` <=> ?
+  AND t.`lastAttemptAt` <=> CAST(? AS DATETIME(6))
+FOR UPDATE;
+
+-- mail: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(?, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle skipped, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `Order` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle deferred, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids})
+  AND t.`select` = 1
+  AND t.`group` <=> ?
+  AND t.`lastAttemptAt` <=> CAST(? AS DATETIME(6))
+FOR UPDATE;
+
+-- mail: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle deferred, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
+UPDATE `Order` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`orderId` = v.`id` SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle released, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids})
+  AND t.`select` = 1
+  AND t.`group` <=> ?
+  AND t.`lastAttemptAt` <=> CAST(? AS DATETIME(6))
+FOR UPDATE;
+
+-- mail: settle released, uniform, step 2: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle released, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: settle released, each, step 2: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
+WHERE t.`orderId` IN ({held});
+
+-- mail: extend, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: extend, step 2: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`lastAttemptAt` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`lastAttemptAt` + INTERVAL 1000 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(3))
+WHERE t.`orderId` IN ({held});
+
+-- mail: extend, step 3: [Held] -> Leases
+SELECT CAST(t.`orderId` AS CHAR), CAST(t.`group` AS CHAR), CAST(t.`lastAttemptAt` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({held});
+
+-- mail: reclaim, dead, step 1: [Limit] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 1
+  AND t.`lastAttemptAt` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND
+  AND COALESCE(t.`tries`, 0) + 1 >= 4
+  AND t.`tenant` = 'it''s us'
+LIMIT ?;
+
+-- mail: reclaim, dead, step 2: [Held] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({held})
+  AND t.`select` = 1
+  AND t.`lastAttemptAt` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND
+  AND COALESCE(t.`tries`, 0) + 1 >= 4
+FOR UPDATE SKIP LOCKED;
+
+-- mail: reclaim, dead, step 3: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT('lease expired: the worker that held it is gone', 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: reclaim, step 1: [Limit] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 1
+  AND t.`lastAttemptAt` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND
+  AND COALESCE(t.`tries`, 0) + 1 < 4
+  AND t.`tenant` = 'it''s us'
+LIMIT ?;
+
+-- mail: reclaim, step 2: [Held] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({held})
+  AND t.`select` = 1
+  AND t.`lastAttemptAt` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND
+  AND COALESCE(t.`tries`, 0) + 1 < 4
+FOR UPDATE SKIP LOCKED;
+
+-- mail: reclaim, step 3: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6), t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT('lease expired: the worker that held it is gone', 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: spent, step 1: [Limit] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 0
+  AND COALESCE(t.`tries`, 0) >= 4
+  AND t.`tenant` = 'it''s us'
+LIMIT ?;
+
+-- mail: spent, step 2: [Held] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({held})
+  AND t.`select` = 0
+  AND COALESCE(t.`tries`, 0) >= 4
+FOR UPDATE SKIP LOCKED;
+
+-- mail: spent, step 3: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`lastError` = COALESCE(t.`lastError`, LEFT('attempts spent', 40)), t.`select` = 9, t.`group` = NULL
+WHERE t.`orderId` IN ({held});
+
+-- mail: purge 1, step 1: [Limit] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 2 AND t.`tenant` = 'it''s us'
+  AND t.`createdAt` < UTC_TIMESTAMP(6) - INTERVAL 2592000 SECOND
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- mail: purge 1, step 2: [Held] -> Nothing
+DELETE FROM `Order`
+WHERE `orderId` IN ({held});
+
+-- mail: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`nextAttemptAt`, UTC_TIMESTAMP(6))), 0) AS SIGNED)
+FROM `Order` AS t
+WHERE t.`select` = 0
+  AND COALESCE(t.`tries`, 0) < 4
+  AND t.`tenant` = 'it''s us'
+ORDER BY t.`nextAttemptAt`
+LIMIT 1;
+
+-- mail: lag: [] -> Other
+SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`nextAttemptAt`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `Order` AS t WHERE t.`select` = 0 AND (t.`nextAttemptAt` IS NULL OR t.`nextAttemptAt` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`tries`, 0) < 4 AND t.`tenant` = 'it''s us' ORDER BY t.`rank` DESC LIMIT 1),
+  (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`lastAttemptAt`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `Order` AS t WHERE t.`select` = 1 AND t.`tenant` = 'it''s us' ORDER BY t.`lastAttemptAt` LIMIT 1);
+
+-- mail: show: [Ids] -> Other
+SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`select` AS CHAR),
+  CAST(t.`tries` AS CHAR),
+  CAST(t.`nextAttemptAt` AS CHAR),
+  CAST(t.`lastAttemptAt` AS CHAR),
+  CAST(t.`group` AS CHAR),
+  CAST(t.`lastError` AS CHAR),
+  CAST(t.`createdAt` AS CHAR),
+  CAST(t.`rank` AS CHAR),
+  CAST(t.`to` AS CHAR),
+  CAST(t.`order` AS CHAR),
+  CAST(t.`bodyHtml` AS CHAR),
+  CAST(t.`meta` AS CHAR),
+  CAST(t.`tenant` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids});
+
+-- mail: census new: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `Order` AS t WHERE t.`select` = 0 AND t.`tenant` = 'it''s us' LIMIT 10001) AS counted;
+
+-- mail: census taken: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `Order` AS t WHERE t.`select` = 1 AND t.`tenant` = 'it''s us' LIMIT 10001) AS counted;
+
+-- mail: census done: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `Order` AS t WHERE t.`select` = 2 AND t.`tenant` = 'it''s us' LIMIT 10001) AS counted;
+
+-- mail: census failed: [] -> Other
+SELECT CAST(COUNT(*) AS SIGNED)
+FROM (SELECT 1 AS one FROM `Order` AS t WHERE t.`select` = 9 AND t.`tenant` = 'it''s us' LIMIT 10001) AS counted;
+
+-- mail: requeue ids failed, step 1: [Ids] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids})
+  AND t.`select` = 9
+  AND t.`tenant` = 'it''s us'
+FOR UPDATE;
+
+-- mail: requeue ids failed, step 2: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6), t.`tries` = 0, t.`lastError` = NULL
+WHERE t.`orderId` IN ({held});
+
+-- mail: requeue state failed, step 1: [Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 9
+  AND (? IS NULL OR t.`lastAttemptAt` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`lastAttemptAt` IS NULL AND t.`createdAt` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+  AND t.`tenant` = 'it''s us'
+LIMIT ?;
+
+-- mail: requeue state failed, step 2: [Held] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({held})
+  AND t.`select` = 9
+FOR UPDATE SKIP LOCKED;
+
+-- mail: requeue state failed, step 3: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6), t.`tries` = 0, t.`lastError` = NULL
+WHERE t.`orderId` IN ({held});
+
+-- mail: browse all: [Limit] -> Other
+SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`select` AS CHAR),
+  CAST(t.`tries` AS CHAR),
+  CAST(t.`nextAttemptAt` AS CHAR),
+  CAST(t.`lastAttemptAt` AS CHAR),
+  CAST(t.`group` AS CHAR),
+  CAST(t.`lastError` AS CHAR),
+  CAST(t.`createdAt` AS CHAR),
+  CAST(t.`rank` AS CHAR),
+  CAST(t.`to` AS CHAR),
+  CAST(t.`order` AS CHAR),
+  CAST(t.`bodyHtml` AS CHAR),
+  CAST(t.`meta` AS CHAR),
+  CAST(t.`tenant` AS CHAR)
+FROM `Order` AS t
+WHERE t.`tenant` = 'it''s us'
+ORDER BY t.`orderId` DESC
+LIMIT ?;
+
+-- mail: browse done: [Limit] -> Other
+SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`select` AS CHAR),
+  CAST(t.`tries` AS CHAR),
+  CAST(t.`nextAttemptAt` AS CHAR),
+  CAST(t.`lastAttemptAt` AS CHAR),
+  CAST(t.`group` AS CHAR),
+  CAST(t.`lastError` AS CHAR),
+  CAST(t.`createdAt` AS CHAR),
+  CAST(t.`rank` AS CHAR),
+  CAST(t.`to` AS CHAR),
+  CAST(t.`order` AS CHAR),
+  CAST(t.`bodyHtml` AS CHAR),
+  CAST(t.`meta` AS CHAR),
+  CAST(t.`tenant` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 2 AND t.`tenant` = 'it''s us'
+ORDER BY t.`orderId` DESC
+LIMIT ?;
+
+-- mail: browse failed: [Limit] -> Other
+SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`select` AS CHAR),
+  CAST(t.`tries` AS CHAR),
+  CAST(t.`nextAttemptAt` AS CHAR),
+  CAST(t.`lastAttemptAt` AS CHAR),
+  CAST(t.`group` AS CHAR),
+  CAST(t.`lastError` AS CHAR),
+  CAST(t.`createdAt` AS CHAR),
+  CAST(t.`rank` AS CHAR),
+  CAST(t.`to` AS CHAR),
+  CAST(t.`order` AS CHAR),
+  CAST(t.`bodyHtml` AS CHAR),
+  CAST(t.`meta` AS CHAR),
+  CAST(t.`tenant` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 9 AND t.`tenant` = 'it''s us'
+ORDER BY t.`orderId` DESC
+LIMIT ?;
+
+-- mail: browse new: [Limit] -> Other
+SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`select` AS CHAR),
+  CAST(t.`tries` AS CHAR),
+  CAST(t.`nextAttemptAt` AS CHAR),
+  CAST(t.`lastAttemptAt` AS CHAR),
+  CAST(t.`group` AS CHAR),
+  CAST(t.`lastError` AS CHAR),
+  CAST(t.`createdAt` AS CHAR),
+  CAST(t.`rank` AS CHAR),
+  CAST(t.`to` AS CHAR),
+  CAST(t.`order` AS CHAR),
+  CAST(t.`bodyHtml` AS CHAR),
+  CAST(t.`meta` AS CHAR),
+  CAST(t.`tenant` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 0 AND t.`tenant` = 'it''s us'
+ORDER BY t.`orderId` DESC
+LIMIT ?;
+
+-- mail: browse taken: [Limit] -> Other
+SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`select` AS CHAR),
+  CAST(t.`tries` AS CHAR),
+  CAST(t.`nextAttemptAt` AS CHAR),
+  CAST(t.`lastAttemptAt` AS CHAR),
+  CAST(t.`group` AS CHAR),
+  CAST(t.`lastError` AS CHAR),
+  CAST(t.`createdAt` AS CHAR),
+  CAST(t.`rank` AS CHAR),
+  CAST(t.`to` AS CHAR),
+  CAST(t.`order` AS CHAR),
+  CAST(t.`bodyHtml` AS CHAR),
+  CAST(t.`meta` AS CHAR),
+  CAST(t.`tenant` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 1 AND t.`tenant` = 'it''s us'
+ORDER BY t.`orderId` DESC
+LIMIT ?;
+
+-- mail: browse after all: [After, Limit] -> Other
+SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`select` AS CHAR),
+  CAST(t.`tries` AS CHAR),
+  CAST(t.`nextAttemptAt` AS CHAR),
+  CAST(t.`lastAttemptAt` AS CHAR),
+  CAST(t.`group` AS CHAR),
+  CAST(t.`lastError` AS CHAR),
+  CAST(t.`createdAt` AS CHAR),
+  CAST(t.`rank` AS CHAR),
+  CAST(t.`to` AS CHAR),
+  CAST(t.`order` AS CHAR),
+  CAST(t.`bodyHtml` AS CHAR),
+  CAST(t.`meta` AS CHAR),
+  CAST(t.`tenant` AS CHAR)
+FROM `Order` AS t
+WHERE t.`tenant` = 'it''s us' AND t.`orderId` < ?
+ORDER BY t.`orderId` DESC
+LIMIT ?;
+
+-- mail: browse after done: [After, Limit] -> Other
+SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`select` AS CHAR),
+  CAST(t.`tries` AS CHAR),
+  CAST(t.`nextAttemptAt` AS CHAR),
+  CAST(t.`lastAttemptAt` AS CHAR),
+  CAST(t.`group` AS CHAR),
+  CAST(t.`lastError` AS CHAR),
+  CAST(t.`createdAt` AS CHAR),
+  CAST(t.`rank` AS CHAR),
+  CAST(t.`to` AS CHAR),
+  CAST(t.`order` AS CHAR),
+  CAST(t.`bodyHtml` AS CHAR),
+  CAST(t.`meta` AS CHAR),
+  CAST(t.`tenant` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 2 AND t.`tenant` = 'it''s us' AND t.`orderId` < ?
+ORDER BY t.`orderId` DESC
+LIMIT ?;
+
+-- mail: browse after failed: [After, Limit] -> Other
+SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`select` AS CHAR),
+  CAST(t.`tries` AS CHAR),
+  CAST(t.`nextAttemptAt` AS CHAR),
+  CAST(t.`lastAttemptAt` AS CHAR),
+  CAST(t.`group` AS CHAR),
+  CAST(t.`lastError` AS CHAR),
+  CAST(t.`createdAt` AS CHAR),
+  CAST(t.`rank` AS CHAR),
+  CAST(t.`to` AS CHAR),
+  CAST(t.`order` AS CHAR),
+  CAST(t.`bodyHtml` AS CHAR),
+  CAST(t.`meta` AS CHAR),
+  CAST(t.`tenant` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 9 AND t.`tenant` = 'it''s us' AND t.`orderId` < ?
+ORDER BY t.`orderId` DESC
+LIMIT ?;
+
+-- mail: browse after new: [After, Limit] -> Other
+SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`select` AS CHAR),
+  CAST(t.`tries` AS CHAR),
+  CAST(t.`nextAttemptAt` AS CHAR),
+  CAST(t.`lastAttemptAt` AS CHAR),
+  CAST(t.`group` AS CHAR),
+  CAST(t.`lastError` AS CHAR),
+  CAST(t.`createdAt` AS CHAR),
+  CAST(t.`rank` AS CHAR),
+  CAST(t.`to` AS CHAR),
+  CAST(t.`order` AS CHAR),
+  CAST(t.`bodyHtml` AS CHAR),
+  CAST(t.`meta` AS CHAR),
+  CAST(t.`tenant` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 0 AND t.`tenant` = 'it''s us' AND t.`orderId` < ?
+ORDER BY t.`orderId` DESC
+LIMIT ?;
+
+-- mail: browse after taken: [After, Limit] -> Other
+SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`orderId` AS CHAR),
+  CAST(t.`select` AS CHAR),
+  CAST(t.`tries` AS CHAR),
+  CAST(t.`nextAttemptAt` AS CHAR),
+  CAST(t.`lastAttemptAt` AS CHAR),
+  CAST(t.`group` AS CHAR),
+  CAST(t.`lastError` AS CHAR),
+  CAST(t.`createdAt` AS CHAR),
+  CAST(t.`rank` AS CHAR),
+  CAST(t.`to` AS CHAR),
+  CAST(t.`order` AS CHAR),
+  CAST(t.`bodyHtml` AS CHAR),
+  CAST(t.`meta` AS CHAR),
+  CAST(t.`tenant` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 1 AND t.`tenant` = 'it''s us' AND t.`orderId` < ?
+ORDER BY t.`orderId` DESC
+LIMIT ?;

@@ -1,0 +1,534 @@
+-- orders: every statement. Written by the snapshot test; do not edit.
+
+-- create
+CREATE TABLE "Order" ("orderId" uuid, "select" smallint, "tries" integer, "nextAttemptAt" timestamp(3) without time zone, "lastAttemptAt" timestamp(3) without time zone, "group" varchar(40), "lastError" varchar(40), "createdAt" timestamp(3) without time zone, "rank" integer, "to" varchar(40), "order" varchar(40), "bodyHtml" text, "meta" jsonb, "tenant" varchar(40), PRIMARY KEY ("orderId"));
+
+-- create
+CREATE INDEX IF NOT EXISTS "Order_mail_claim" ON "Order" ("rank" DESC NULLS LAST, (COALESCE("nextAttemptAt", '-infinity')), "orderId") WHERE "select" = 0 AND "tenant" = 'it''s us';
+
+-- create
+CREATE INDEX IF NOT EXISTS "Order_mail_lease" ON "Order" ("lastAttemptAt") WHERE "select" = 1;
+
+-- create
+CREATE INDEX IF NOT EXISTS "Order_mail_spent4" ON "Order" ("orderId") WHERE "select" = 0 AND COALESCE("tries", 0) >= 4 AND "tenant" = 'it''s us';
+
+-- create
+CREATE INDEX IF NOT EXISTS "Order_done_purge" ON "Order" ("createdAt") WHERE "select" = 2;
+
+-- mail: layout Layout { integer_id: false, fences: 2, claim_time: None, fields: ["headers", "html", "subject", "to"], joined: [] }
+
+-- mail: claim 1: [Limit, Owner] -> Rows
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
+FROM "Order" AS t
+WHERE t."select" = 0
+  AND COALESCE(t."nextAttemptAt", '-infinity') <= ((now()) AT TIME ZONE 'utc')
+  AND COALESCE(t."tries", 0) < 4
+  AND t."tenant" = 'it''s us'
+ORDER BY t."rank" DESC NULLS LAST, COALESCE(t."nextAttemptAt", '-infinity'), t."orderId"
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "Order" AS t SET "select" = 1, "lastAttemptAt" = GREATEST(((now()) AT TIME ZONE 'utc'), t."lastAttemptAt" + interval '1000 microseconds'), "group" = LEFT($2::text, 40)
+WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."bodyHtml", t."createdAt", t."group", t."lastAttemptAt", t."meta", t."nextAttemptAt", t."order", t."orderId", t."rank", t."to", t."tries")
+SELECT (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text, (COALESCE(t."tries", 0))::bigint, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."nextAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint END, CASE WHEN isfinite(t."createdAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."createdAt") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."meta"::text), 0) + COALESCE(octet_length(t."bodyHtml"), 0) + COALESCE(octet_length(t."order"), 0) + COALESCE(octet_length(t."to"), 0))::bigint, CASE WHEN octet_length(t."meta"::text) <= 65536 THEN (t."meta")::text END, CASE WHEN octet_length(t."bodyHtml") <= 65536 THEN (t."bodyHtml")::text END, CASE WHEN octet_length(t."order") <= 65536 THEN (t."order")::text END, CASE WHEN octet_length(t."to") <= 65536 THEN (t."to")::text END
+FROM moved AS t
+ORDER BY t."rank" DESC NULLS LAST, COALESCE(t."nextAttemptAt", '-infinity'), t."orderId";
+
+-- mail: load: [Ids] -> Other
+SELECT (t."orderId")::text, (t."meta")::text, (t."bodyHtml")::text, (t."order")::text, (t."to")::text
+FROM "Order" AS t
+WHERE t."orderId" = ANY (($1::text[])::uuid[]);
+
+-- mail: settle delivered, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = NULL
+WHERE t."orderId" = ANY (($1::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM ($2::text)::varchar
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM ($3::text)::timestamp(3) without time zone
+RETURNING (t."orderId")::text;
+
+-- mail: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = NULL
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[]) AS v("id", "f0", "f1")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."orderId")::text;
+
+-- mail: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = ((now() + make_interval(secs => $1::float8)) AT TIME ZONE 'utc'), "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT($2::text, 40)
+WHERE t."orderId" = ANY (($3::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM ($4::text)::varchar
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM ($5::text)::timestamp(3) without time zone
+RETURNING (t."orderId")::text;
+
+-- mail: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay), Array(Reason)] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = ((now() + make_interval(secs => v."delay")) AT TIME ZONE 'utc'), "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT(v."reason", 40)
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::float8[], $5::text[]) AS v("id", "f0", "f1", "delay", "reason")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."orderId")::text;
+
+-- mail: settle dead, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT($1::text, 40)
+WHERE t."orderId" = ANY (($2::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM ($3::text)::varchar
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM ($4::text)::timestamp(3) without time zone
+RETURNING (t."orderId")::text;
+
+-- mail: settle dead, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT(v."reason", 40)
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]) AS v("id", "f0", "f1", "reason")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."orderId")::text;
+
+-- mail: settle rejected, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT($1::text, 40)
+WHERE t."orderId" = ANY (($2::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM ($3::text)::varchar
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM ($4::text)::timestamp(3) without time zone
+RETURNING (t."orderId")::text;
+
+-- mail: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT(v."reason", 40)
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]) AS v("id", "f0", "f1", "reason")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."orderId")::text;
+
+-- mail: settle skipped, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT($1::text, 40)
+WHERE t."orderId" = ANY (($2::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM ($3::text)::varchar
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM ($4::text)::timestamp(3) without time zone
+RETURNING (t."orderId")::text;
+
+-- mail: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT(v."reason", 40)
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]) AS v("id", "f0", "f1", "reason")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."orderId")::text;
+
+-- mail: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = ((now() + make_interval(secs => $1::float8)) AT TIME ZONE 'utc')
+WHERE t."orderId" = ANY (($2::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM ($3::text)::varchar
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM ($4::text)::timestamp(3) without time zone
+RETURNING (t."orderId")::text;
+
+-- mail: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay)] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = ((now() + make_interval(secs => v."delay")) AT TIME ZONE 'utc')
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::float8[]) AS v("id", "f0", "f1", "delay")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."orderId")::text;
+
+-- mail: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+WHERE t."orderId" = ANY (($1::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM ($2::text)::varchar
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM ($3::text)::timestamp(3) without time zone
+RETURNING (t."orderId")::text;
+
+-- mail: settle released, each: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[]) AS v("id", "f0", "f1")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."orderId")::text;
+
+-- mail: extend: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Leases
+UPDATE "Order" AS t SET "lastAttemptAt" = GREATEST(((now()) AT TIME ZONE 'utc'), t."lastAttemptAt" + interval '1000 microseconds')
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[]) AS v("id", "f0", "f1")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text;
+
+-- mail: reclaim, dead: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
+FROM "Order" AS t
+WHERE t."select" = 1
+  AND t."lastAttemptAt" < ((now() - interval '300 seconds') AT TIME ZONE 'utc')
+  AND COALESCE(t."tries", 0) + 1 >= 4
+  AND t."tenant" = 'it''s us'
+ORDER BY t."lastAttemptAt"
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT('lease expired: the worker that held it is gone', 40)
+WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."orderId")
+SELECT (t."orderId")::text
+FROM moved AS t;
+
+-- mail: reclaim: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
+FROM "Order" AS t
+WHERE t."select" = 1
+  AND t."lastAttemptAt" < ((now() - interval '300 seconds') AT TIME ZONE 'utc')
+  AND COALESCE(t."tries", 0) + 1 < 4
+  AND t."tenant" = 'it''s us'
+ORDER BY t."lastAttemptAt"
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = ((now()) AT TIME ZONE 'utc'), "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT('lease expired: the worker that held it is gone', 40)
+WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."orderId")
+SELECT (t."orderId")::text
+FROM moved AS t;
+
+-- mail: spent: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
+FROM "Order" AS t
+WHERE t."select" = 0
+  AND COALESCE(t."tries", 0) >= 4
+  AND t."tenant" = 'it''s us'
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "Order" AS t SET "lastError" = COALESCE(t."lastError", LEFT('attempts spent', 40)), "select" = 9, "group" = NULL
+WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."orderId")
+SELECT (t."orderId")::text
+FROM moved AS t;
+
+-- mail: purge 1: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
+FROM "Order" AS t
+WHERE t."select" = 2 AND t."tenant" = 'it''s us'
+  AND t."createdAt" < ((now() - interval '2592000 seconds') AT TIME ZONE 'utc')
+LIMIT $1
+FOR UPDATE SKIP LOCKED)
+DELETE FROM "Order" AS t
+WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING (t."orderId")::text;
+
+-- mail: next due: [] -> Other
+SELECT (COALESCE(0 - (CASE WHEN isfinite(t."nextAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint END), 0))::bigint
+FROM "Order" AS t
+WHERE t."select" = 0
+  AND COALESCE(t."tries", 0) < 4
+  AND t."tenant" = 'it''s us'
+ORDER BY COALESCE(t."nextAttemptAt", '-infinity')
+LIMIT 1;
+
+-- mail: lag: [] -> Other
+SELECT ((SELECT (CASE WHEN isfinite(t."nextAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint END)::float8 / 1000000 FROM "Order" AS t WHERE t."select" = 0 AND COALESCE(t."nextAttemptAt", '-infinity') <= ((now()) AT TIME ZONE 'utc') AND COALESCE(t."tries", 0) < 4 AND t."tenant" = 'it''s us' ORDER BY t."rank" DESC NULLS LAST LIMIT 1))::float8,
+  ((SELECT (CASE WHEN isfinite(t."lastAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."lastAttemptAt") * 1000000)::bigint END)::float8 / 1000000 FROM "Order" AS t WHERE t."select" = 1 AND t."tenant" = 'it''s us' ORDER BY t."lastAttemptAt" LIMIT 1))::float8;
+
+-- mail: show: [Ids] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  (t."orderId")::text,
+  (t."orderId")::text,
+  (t."select")::text,
+  (t."tries")::text,
+  (t."nextAttemptAt")::text,
+  (t."lastAttemptAt")::text,
+  (t."group")::text,
+  (t."lastError")::text,
+  (t."createdAt")::text,
+  (t."rank")::text,
+  (t."to")::text,
+  (t."order")::text,
+  (t."bodyHtml")::text,
+  (t."meta")::text,
+  (t."tenant")::text
+FROM "Order" AS t
+WHERE t."orderId" = ANY (($1::text[])::uuid[]);
+
+-- mail: census new: [] -> Other
+SELECT (COUNT(*))::bigint
+FROM (SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 0 AND t."tenant" = 'it''s us' LIMIT 10001) AS counted;
+
+-- mail: census taken: [] -> Other
+SELECT (COUNT(*))::bigint
+FROM (SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 1 AND t."tenant" = 'it''s us' LIMIT 10001) AS counted;
+
+-- mail: census done: [] -> Other
+SELECT (COUNT(*))::bigint
+FROM (SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 2 AND t."tenant" = 'it''s us' LIMIT 10001) AS counted;
+
+-- mail: census failed: [] -> Other
+SELECT (COUNT(*))::bigint
+FROM (SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 9 AND t."tenant" = 'it''s us' LIMIT 10001) AS counted;
+
+-- mail: requeue ids failed: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
+FROM "Order" AS t
+WHERE t."orderId" = ANY (($1::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 9
+  AND t."tenant" = 'it''s us'
+FOR UPDATE),
+moved AS (
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = ((now()) AT TIME ZONE 'utc'), "tries" = 0, "lastError" = NULL
+WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."orderId")
+SELECT (t."orderId")::text
+FROM moved AS t;
+
+-- mail: requeue state failed: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
+FROM "Order" AS t
+WHERE t."select" = 9
+  AND ($1::float8 IS NULL OR t."lastAttemptAt" >= ((now() + make_interval(secs => (0 - $1::float8))) AT TIME ZONE 'utc') OR t."lastAttemptAt" IS NULL AND t."createdAt" >= ((now() + make_interval(secs => (0 - $1::float8))) AT TIME ZONE 'utc'))
+  AND t."tenant" = 'it''s us'
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = ((now()) AT TIME ZONE 'utc'), "tries" = 0, "lastError" = NULL
+WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."orderId")
+SELECT (t."orderId")::text
+FROM moved AS t;
+
+-- mail: browse all: [Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  (t."orderId")::text,
+  (t."orderId")::text,
+  (t."select")::text,
+  (t."tries")::text,
+  (t."nextAttemptAt")::text,
+  (t."lastAttemptAt")::text,
+  (t."group")::text,
+  (t."lastError")::text,
+  (t."createdAt")::text,
+  (t."rank")::text,
+  (t."to")::text,
+  (t."order")::text,
+  (t."bodyHtml")::text,
+  (t."meta")::text,
+  (t."tenant")::text
+FROM "Order" AS t
+WHERE t."tenant" = 'it''s us'
+ORDER BY t."orderId" DESC
+LIMIT $1;
+
+-- mail: browse done: [Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  (t."orderId")::text,
+  (t."orderId")::text,
+  (t."select")::text,
+  (t."tries")::text,
+  (t."nextAttemptAt")::text,
+  (t."lastAttemptAt")::text,
+  (t."group")::text,
+  (t."lastError")::text,
+  (t."createdAt")::text,
+  (t."rank")::text,
+  (t."to")::text,
+  (t."order")::text,
+  (t."bodyHtml")::text,
+  (t."meta")::text,
+  (t."tenant")::text
+FROM "Order" AS t
+WHERE t."select" = 2 AND t."tenant" = 'it''s us'
+ORDER BY t."orderId" DESC
+LIMIT $1;
+
+-- mail: browse failed: [Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  (t."orderId")::text,
+  (t."orderId")::text,
+  (t."select")::text,
+  (t."tries")::text,
+  (t."nextAttemptAt")::text,
+  (t."lastAttemptAt")::text,
+  (t."group")::text,
+  (t."lastError")::text,
+  (t."createdAt")::text,
+  (t."rank")::text,
+  (t."to")::text,
+  (t."order")::text,
+  (t."bodyHtml")::text,
+  (t."meta")::text,
+  (t."tenant")::text
+FROM "Order" AS t
+WHERE t."select" = 9 AND t."tenant" = 'it''s us'
+ORDER BY t."orderId" DESC
+LIMIT $1;
+
+-- mail: browse new: [Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  (t."orderId")::text,
+  (t."orderId")::text,
+  (t."select")::text,
+  (t."tries")::text,
+  (t."nextAttemptAt")::text,
+  (t."lastAttemptAt")::text,
+  (t."group")::text,
+  (t."lastError")::text,
+  (t."createdAt")::text,
+  (t."rank")::text,
+  (t."to")::text,
+  (t."order")::text,
+  (t."bodyHtml")::text,
+  (t."meta")::text,
+  (t."tenant")::text
+FROM "Order" AS t
+WHERE t."select" = 0 AND t."tenant" = 'it''s us'
+ORDER BY t."orderId" DESC
+LIMIT $1;
+
+-- mail: browse taken: [Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  (t."orderId")::text,
+  (t."orderId")::text,
+  (t."select")::text,
+  (t."tries")::text,
+  (t."nextAttemptAt")::text,
+  (t."lastAttemptAt")::text,
+  (t."group")::text,
+  (t."lastError")::text,
+  (t."createdAt")::text,
+  (t."rank")::text,
+  (t."to")::text,
+  (t."order")::text,
+  (t."bodyHtml")::text,
+  (t."meta")::text,
+  (t."tenant")::text
+FROM "Order" AS t
+WHERE t."select" = 1 AND t."tenant" = 'it''s us'
+ORDER BY t."orderId" DESC
+LIMIT $1;
+
+-- mail: browse after all: [After, Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  (t."orderId")::text,
+  (t."orderId")::text,
+  (t."select")::text,
+  (t."tries")::text,
+  (t."nextAttemptAt")::text,
+  (t."lastAttemptAt")::text,
+  (t."group")::text,
+  (t."lastError")::text,
+  (t."createdAt")::text,
+  (t."rank")::text,
+  (t."to")::text,
+  (t."order")::text,
+  (t."bodyHtml")::text,
+  (t."meta")::text,
+  (t."tenant")::text
+FROM "Order" AS t
+WHERE t."tenant" = 'it''s us' AND t."orderId" < ($1::text)::uuid
+ORDER BY t."orderId" DESC
+LIMIT $2;
+
+-- mail: browse after done: [After, Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  (t."orderId")::text,
+  (t."orderId")::text,
+  (t."select")::text,
+  (t."tries")::text,
+  (t."nextAttemptAt")::text,
+  (t."lastAttemptAt")::text,
+  (t."group")::text,
+  (t."lastError")::text,
+  (t."createdAt")::text,
+  (t."rank")::text,
+  (t."to")::text,
+  (t."order")::text,
+  (t."bodyHtml")::text,
+  (t."meta")::text,
+  (t."tenant")::text
+FROM "Order" AS t
+WHERE t."select" = 2 AND t."tenant" = 'it''s us' AND t."orderId" < ($1::text)::uuid
+ORDER BY t."orderId" DESC
+LIMIT $2;
+
+-- mail: browse after failed: [After, Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  (t."orderId")::text,
+  (t."orderId")::text,
+  (t."select")::text,
+  (t."tries")::text,
+  (t."nextAttemptAt")::text,
+  (t."lastAttemptAt")::text,
+  (t."group")::text,
+  (t."lastError")::text,
+  (t."createdAt")::text,
+  (t."rank")::text,
+  (t."to")::text,
+  (t."order")::text,
+  (t."bodyHtml")::text,
+  (t."meta")::text,
+  (t."tenant")::text
+FROM "Order" AS t
+WHERE t."select" = 9 AND t."tenant" = 'it''s us' AND t."orderId" < ($1::text)::uuid
+ORDER BY t."orderId" DESC
+LIMIT $2;
+
+-- mail: browse after new: [After, Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  (t."orderId")::text,
+  (t."orderId")::text,
+  (t."select")::text,
+  (t."tries")::text,
+  (t."nextAttemptAt")::text,
+  (t."lastAttemptAt")::text,
+  (t."group")::text,
+  (t."lastError")::text,
+  (t."createdAt")::text,
+  (t."rank")::text,
+  (t."to")::text,
+  (t."order")::text,
+  (t."bodyHtml")::text,
+  (t."meta")::text,
+  (t."tenant")::text
+FROM "Order" AS t
+WHERE t."select" = 0 AND t."tenant" = 'it''s us' AND t."orderId" < ($1::text)::uuid
+ORDER BY t."orderId" DESC
+LIMIT $2;
+
+-- mail: browse after taken: [After, Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  (t."orderId")::text,
+  (t."orderId")::text,
+  (t."select")::text,
+  (t."tries")::text,
+  (t."nextAttemptAt")::text,
+  (t."lastAttemptAt")::text,
+  (t."group")::text,
+  (t."lastError")::text,
+  (t."createdAt")::text,
+  (t."rank")::text,
+  (t."to")::text,
+  (t."order")::text,
+  (t."bodyHtml")::text,
+  (t."meta")::text,
+  (t."tenant")::text
+FROM "Order" AS t
+WHERE t."select" = 1 AND t."tenant" = 'it''s us' AND t."orderId" < ($1::text)::uuid
+ORDER BY t."orderId" DESC
+LIMIT $2;

@@ -1,0 +1,503 @@
+-- orders: every statement. Written by the snapshot test; do not edit.
+
+-- create
+CREATE TABLE "Order" ("orderId" TEXT, "select" INTEGER, "tries" INTEGER, "nextAttemptAt" DATETIME, "lastAttemptAt" DATETIME, "group" TEXT, "lastError" TEXT, "createdAt" DATETIME, "rank" INTEGER, "to" TEXT, "order" TEXT, "bodyHtml" text, "meta" TEXT, "tenant" TEXT, PRIMARY KEY ("orderId"));
+
+-- create
+CREATE INDEX IF NOT EXISTS "Order_mail_claim" ON "Order" ("rank" DESC, (COALESCE(CASE WHEN typeof("nextAttemptAt") IN ('integer', 'real') OR "nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST("nextAttemptAt" AS INTEGER) ELSE CAST(round((julianday("nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END, 0)), "orderId") WHERE "select" = 0 AND "tenant" = 'it''s us';
+
+-- create
+CREATE INDEX IF NOT EXISTS "Order_mail_lease" ON "Order" ((CASE WHEN typeof("lastAttemptAt") IN ('integer', 'real') OR "lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST("lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday("lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END)) WHERE "select" = 1;
+
+-- create
+CREATE INDEX IF NOT EXISTS "Order_mail_spent4" ON "Order" ("orderId") WHERE "select" = 0 AND COALESCE("tries", 0) >= 4 AND "tenant" = 'it''s us';
+
+-- create
+CREATE INDEX IF NOT EXISTS "Order_done_purge" ON "Order" ((CASE WHEN typeof("createdAt") IN ('integer', 'real') OR "createdAt" NOT GLOB '*[^0-9]*' THEN CAST("createdAt" AS INTEGER) ELSE CAST(round((julianday("createdAt") - 2440587.5) * 86400000.0) AS INTEGER) END)) WHERE "select" = 2;
+
+-- mail: layout Layout { integer_id: false, fences: 2, claim_time: None, fields: ["headers", "html", "subject", "to"], joined: [] }
+
+-- mail: claim 1, step 1: [Limit] -> Keys
+SELECT CAST(t."orderId" AS TEXT)
+FROM "Order" AS t
+WHERE t."select" = 0
+  AND COALESCE(CASE WHEN typeof(t."nextAttemptAt") IN ('integer', 'real') OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  AND COALESCE(t."tries", 0) < 4
+  AND t."tenant" = 'it''s us'
+ORDER BY t."rank" DESC, COALESCE(CASE WHEN typeof(t."nextAttemptAt") IN ('integer', 'real') OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END, 0), t."orderId"
+LIMIT ?1;
+
+-- mail: claim 1, step 2: [Owner, Held] -> Rows
+UPDATE "Order" AS t SET "select" = 1, "lastAttemptAt" = CASE WHEN typeof(COALESCE(t."lastAttemptAt", t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."lastAttemptAt", t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."lastAttemptAt", t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "group" = ?1
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+RETURNING CAST("orderId" AS TEXT), CAST("group" AS TEXT), CAST("lastAttemptAt" AS TEXT), CAST(COALESCE("tries", 0) AS INTEGER), NULL, NULL, NULL, NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("nextAttemptAt") IN ('integer', 'real') OR "nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST("nextAttemptAt" AS INTEGER) ELSE CAST(round((julianday("nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("createdAt") IN ('integer', 'real') OR "createdAt" NOT GLOB '*[^0-9]*' THEN CAST("createdAt" AS INTEGER) ELSE CAST(round((julianday("createdAt") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("meta" AS BLOB)), 0) + COALESCE(length(CAST("bodyHtml" AS BLOB)), 0) + COALESCE(length(CAST("order" AS BLOB)), 0) + COALESCE(length(CAST("to" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("meta" AS BLOB)) <= 65536 THEN "meta" END, CASE WHEN length(CAST("bodyHtml" AS BLOB)) <= 65536 THEN "bodyHtml" END, CASE WHEN length(CAST("order" AS BLOB)) <= 65536 THEN "order" END, CASE WHEN length(CAST("to" AS BLOB)) <= 65536 THEN "to" END;
+
+-- mail: load: [Ids] -> Other
+SELECT CAST(t."orderId" AS TEXT), t."meta", t."bodyHtml", t."order", t."to"
+FROM "Order" AS t
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- mail: settle delivered, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = NULL
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS ?2
+  AND CAST(t."lastAttemptAt" AS TEXT) IS ?3
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle delivered, each: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = NULL
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = CASE WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = ?2
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?3))
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS ?4
+  AND CAST(t."lastAttemptAt" AS TEXT) IS ?5
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle retry, each: [Rows([Id, Fence(0), Fence(1), Delay, Reason])] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = CASE WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = v."reason"
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'delay' AS "delay", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle dead, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = ?1
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS ?3
+  AND CAST(t."lastAttemptAt" AS TEXT) IS ?4
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle dead, each: [Rows([Id, Fence(0), Fence(1), Reason])] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = v."reason"
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle rejected, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = ?1
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS ?3
+  AND CAST(t."lastAttemptAt" AS TEXT) IS ?4
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle rejected, each: [Rows([Id, Fence(0), Fence(1), Reason])] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = v."reason"
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle skipped, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = ?1
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS ?3
+  AND CAST(t."lastAttemptAt" AS TEXT) IS ?4
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle skipped, each: [Rows([Id, Fence(0), Fence(1), Reason])] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = v."reason"
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = CASE WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS ?3
+  AND CAST(t."lastAttemptAt" AS TEXT) IS ?4
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle deferred, each: [Rows([Id, Fence(0), Fence(1), Delay])] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = CASE WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS ?2
+  AND CAST(t."lastAttemptAt" AS TEXT) IS ?3
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle released, each: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: extend: [Rows([Id, Fence(0), Fence(1)])] -> Leases
+UPDATE "Order" AS t SET "lastAttemptAt" = CASE WHEN typeof(COALESCE(t."lastAttemptAt", t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."lastAttemptAt", t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."lastAttemptAt", t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT), CAST("group" AS TEXT), CAST("lastAttemptAt" AS TEXT);
+
+-- mail: reclaim, dead: [Limit] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = 'lease expired: the worker that held it is gone'
+WHERE t."orderId" IN (
+SELECT t."orderId"
+FROM "Order" AS t
+WHERE t."select" = 1
+  AND CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000
+  AND COALESCE(t."tries", 0) + 1 >= 4
+  AND t."tenant" = 'it''s us'
+ORDER BY CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: reclaim: [Limit] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = CASE WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = 'lease expired: the worker that held it is gone'
+WHERE t."orderId" IN (
+SELECT t."orderId"
+FROM "Order" AS t
+WHERE t."select" = 1
+  AND CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000
+  AND COALESCE(t."tries", 0) + 1 < 4
+  AND t."tenant" = 'it''s us'
+ORDER BY CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END
+LIMIT ?1)
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: spent: [Limit] -> Keys
+UPDATE "Order" AS t SET "lastError" = COALESCE(t."lastError", 'attempts spent'), "select" = 9, "group" = NULL
+WHERE t."orderId" IN (
+SELECT t."orderId"
+FROM "Order" AS t
+WHERE t."select" = 0
+  AND COALESCE(t."tries", 0) >= 4
+  AND t."tenant" = 'it''s us'
+LIMIT ?1)
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: purge 1: [Limit] -> Keys
+DELETE FROM "Order" AS t
+WHERE t."orderId" IN (
+SELECT t."orderId"
+FROM "Order" AS t
+WHERE t."select" = 2 AND t."tenant" = 'it''s us'
+  AND CASE WHEN typeof(t."createdAt") IN ('integer', 'real') OR t."createdAt" NOT GLOB '*[^0-9]*' THEN CAST(t."createdAt" AS INTEGER) ELSE CAST(round((julianday(t."createdAt") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 2592000000
+LIMIT ?1)
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: next due: [] -> Other
+SELECT CAST(COALESCE(0 - (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."nextAttemptAt") IN ('integer', 'real') OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000), 0) AS INTEGER)
+FROM "Order" AS t
+WHERE t."select" = 0
+  AND COALESCE(t."tries", 0) < 4
+  AND t."tenant" = 'it''s us'
+ORDER BY COALESCE(CASE WHEN typeof(t."nextAttemptAt") IN ('integer', 'real') OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END, 0)
+LIMIT 1;
+
+-- mail: lag: [] -> Other
+SELECT (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."nextAttemptAt") IN ('integer', 'real') OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "Order" AS t WHERE t."select" = 0 AND COALESCE(CASE WHEN typeof(t."nextAttemptAt") IN ('integer', 'real') OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."tries", 0) < 4 AND t."tenant" = 'it''s us' ORDER BY t."rank" DESC LIMIT 1),
+  (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "Order" AS t WHERE t."select" = 1 AND t."tenant" = 'it''s us' ORDER BY CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
+
+-- mail: show: [Ids] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  CAST(t."orderId" AS TEXT),
+  CAST(t."orderId" AS TEXT),
+  CAST(t."select" AS TEXT),
+  CAST(t."tries" AS TEXT),
+  CAST(t."nextAttemptAt" AS TEXT),
+  CAST(t."lastAttemptAt" AS TEXT),
+  CAST(t."group" AS TEXT),
+  CAST(t."lastError" AS TEXT),
+  CAST(t."createdAt" AS TEXT),
+  CAST(t."rank" AS TEXT),
+  CAST(t."to" AS TEXT),
+  CAST(t."order" AS TEXT),
+  CAST(t."bodyHtml" AS TEXT),
+  CAST(t."meta" AS TEXT),
+  CAST(t."tenant" AS TEXT)
+FROM "Order" AS t
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- mail: census new: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 0 AND t."tenant" = 'it''s us' LIMIT 10001) AS counted;
+
+-- mail: census taken: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 1 AND t."tenant" = 'it''s us' LIMIT 10001) AS counted;
+
+-- mail: census done: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 2 AND t."tenant" = 'it''s us' LIMIT 10001) AS counted;
+
+-- mail: census failed: [] -> Other
+SELECT CAST(COUNT(*) AS INTEGER)
+FROM (SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 9 AND t."tenant" = 'it''s us' LIMIT 10001) AS counted;
+
+-- mail: requeue ids failed: [Ids] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = CASE WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "tries" = 0, "lastError" = NULL
+WHERE t."orderId" IN (
+SELECT t."orderId"
+FROM "Order" AS t
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."select" = 9
+  AND t."tenant" = 'it''s us')
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: requeue state failed: [Since, Limit] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = CASE WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "tries" = 0, "lastError" = NULL
+WHERE t."orderId" IN (
+SELECT t."orderId"
+FROM "Order" AS t
+WHERE t."select" = 9
+  AND (?1 IS NULL OR CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."lastAttemptAt" IS NULL AND CASE WHEN typeof(t."createdAt") IN ('integer', 'real') OR t."createdAt" NOT GLOB '*[^0-9]*' THEN CAST(t."createdAt" AS INTEGER) ELSE CAST(round((julianday(t."createdAt") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+  AND t."tenant" = 'it''s us'
+LIMIT ?2)
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: browse all: [Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  CAST(t."orderId" AS TEXT),
+  CAST(t."orderId" AS TEXT),
+  CAST(t."select" AS TEXT),
+  CAST(t."tries" AS TEXT),
+  CAST(t."nextAttemptAt" AS TEXT),
+  CAST(t."lastAttemptAt" AS TEXT),
+  CAST(t."group" AS TEXT),
+  CAST(t."lastError" AS TEXT),
+  CAST(t."createdAt" AS TEXT),
+  CAST(t."rank" AS TEXT),
+  CAST(t."to" AS TEXT),
+  CAST(t."order" AS TEXT),
+  CAST(t."bodyHtml" AS TEXT),
+  CAST(t."meta" AS TEXT),
+  CAST(t."tenant" AS TEXT)
+FROM "Order" AS t
+WHERE t."tenant" = 'it''s us'
+ORDER BY t."orderId" DESC
+LIMIT ?1;
+
+-- mail: browse done: [Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  CAST(t."orderId" AS TEXT),
+  CAST(t."orderId" AS TEXT),
+  CAST(t."select" AS TEXT),
+  CAST(t."tries" AS TEXT),
+  CAST(t."nextAttemptAt" AS TEXT),
+  CAST(t."lastAttemptAt" AS TEXT),
+  CAST(t."group" AS TEXT),
+  CAST(t."lastError" AS TEXT),
+  CAST(t."createdAt" AS TEXT),
+  CAST(t."rank" AS TEXT),
+  CAST(t."to" AS TEXT),
+  CAST(t."order" AS TEXT),
+  CAST(t."bodyHtml" AS TEXT),
+  CAST(t."meta" AS TEXT),
+  CAST(t."tenant" AS TEXT)
+FROM "Order" AS t
+WHERE t."select" = 2 AND t."tenant" = 'it''s us'
+ORDER BY t."orderId" DESC
+LIMIT ?1;
+
+-- mail: browse failed: [Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  CAST(t."orderId" AS TEXT),
+  CAST(t."orderId" AS TEXT),
+  CAST(t."select" AS TEXT),
+  CAST(t."tries" AS TEXT),
+  CAST(t."nextAttemptAt" AS TEXT),
+  CAST(t."lastAttemptAt" AS TEXT),
+  CAST(t."group" AS TEXT),
+  CAST(t."lastError" AS TEXT),
+  CAST(t."createdAt" AS TEXT),
+  CAST(t."rank" AS TEXT),
+  CAST(t."to" AS TEXT),
+  CAST(t."order" AS TEXT),
+  CAST(t."bodyHtml" AS TEXT),
+  CAST(t."meta" AS TEXT),
+  CAST(t."tenant" AS TEXT)
+FROM "Order" AS t
+WHERE t."select" = 9 AND t."tenant" = 'it''s us'
+ORDER BY t."orderId" DESC
+LIMIT ?1;
+
+-- mail: browse new: [Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  CAST(t."orderId" AS TEXT),
+  CAST(t."orderId" AS TEXT),
+  CAST(t."select" AS TEXT),
+  CAST(t."tries" AS TEXT),
+  CAST(t."nextAttemptAt" AS TEXT),
+  CAST(t."lastAttemptAt" AS TEXT),
+  CAST(t."group" AS TEXT),
+  CAST(t."lastError" AS TEXT),
+  CAST(t."createdAt" AS TEXT),
+  CAST(t."rank" AS TEXT),
+  CAST(t."to" AS TEXT),
+  CAST(t."order" AS TEXT),
+  CAST(t."bodyHtml" AS TEXT),
+  CAST(t."meta" AS TEXT),
+  CAST(t."tenant" AS TEXT)
+FROM "Order" AS t
+WHERE t."select" = 0 AND t."tenant" = 'it''s us'
+ORDER BY t."orderId" DESC
+LIMIT ?1;
+
+-- mail: browse taken: [Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  CAST(t."orderId" AS TEXT),
+  CAST(t."orderId" AS TEXT),
+  CAST(t."select" AS TEXT),
+  CAST(t."tries" AS TEXT),
+  CAST(t."nextAttemptAt" AS TEXT),
+  CAST(t."lastAttemptAt" AS TEXT),
+  CAST(t."group" AS TEXT),
+  CAST(t."lastError" AS TEXT),
+  CAST(t."createdAt" AS TEXT),
+  CAST(t."rank" AS TEXT),
+  CAST(t."to" AS TEXT),
+  CAST(t."order" AS TEXT),
+  CAST(t."bodyHtml" AS TEXT),
+  CAST(t."meta" AS TEXT),
+  CAST(t."tenant" AS TEXT)
+FROM "Order" AS t
+WHERE t."select" = 1 AND t."tenant" = 'it''s us'
+ORDER BY t."orderId" DESC
+LIMIT ?1;
+
+-- mail: browse after all: [After, Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  CAST(t."orderId" AS TEXT),
+  CAST(t."orderId" AS TEXT),
+  CAST(t."select" AS TEXT),
+  CAST(t."tries" AS TEXT),
+  CAST(t."nextAttemptAt" AS TEXT),
+  CAST(t."lastAttemptAt" AS TEXT),
+  CAST(t."group" AS TEXT),
+  CAST(t."lastError" AS TEXT),
+  CAST(t."createdAt" AS TEXT),
+  CAST(t."rank" AS TEXT),
+  CAST(t."to" AS TEXT),
+  CAST(t."order" AS TEXT),
+  CAST(t."bodyHtml" AS TEXT),
+  CAST(t."meta" AS TEXT),
+  CAST(t."tenant" AS TEXT)
+FROM "Order" AS t
+WHERE t."tenant" = 'it''s us' AND t."orderId" < ?1
+ORDER BY t."orderId" DESC
+LIMIT ?2;
+
+-- mail: browse after done: [After, Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  CAST(t."orderId" AS TEXT),
+  CAST(t."orderId" AS TEXT),
+  CAST(t."select" AS TEXT),
+  CAST(t."tries" AS TEXT),
+  CAST(t."nextAttemptAt" AS TEXT),
+  CAST(t."lastAttemptAt" AS TEXT),
+  CAST(t."group" AS TEXT),
+  CAST(t."lastError" AS TEXT),
+  CAST(t."createdAt" AS TEXT),
+  CAST(t."rank" AS TEXT),
+  CAST(t."to" AS TEXT),
+  CAST(t."order" AS TEXT),
+  CAST(t."bodyHtml" AS TEXT),
+  CAST(t."meta" AS TEXT),
+  CAST(t."tenant" AS TEXT)
+FROM "Order" AS t
+WHERE t."select" = 2 AND t."tenant" = 'it''s us' AND t."orderId" < ?1
+ORDER BY t."orderId" DESC
+LIMIT ?2;
+
+-- mail: browse after failed: [After, Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  CAST(t."orderId" AS TEXT),
+  CAST(t."orderId" AS TEXT),
+  CAST(t."select" AS TEXT),
+  CAST(t."tries" AS TEXT),
+  CAST(t."nextAttemptAt" AS TEXT),
+  CAST(t."lastAttemptAt" AS TEXT),
+  CAST(t."group" AS TEXT),
+  CAST(t."lastError" AS TEXT),
+  CAST(t."createdAt" AS TEXT),
+  CAST(t."rank" AS TEXT),
+  CAST(t."to" AS TEXT),
+  CAST(t."order" AS TEXT),
+  CAST(t."bodyHtml" AS TEXT),
+  CAST(t."meta" AS TEXT),
+  CAST(t."tenant" AS TEXT)
+FROM "Order" AS t
+WHERE t."select" = 9 AND t."tenant" = 'it''s us' AND t."orderId" < ?1
+ORDER BY t."orderId" DESC
+LIMIT ?2;
+
+-- mail: browse after new: [After, Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  CAST(t."orderId" AS TEXT),
+  CAST(t."orderId" AS TEXT),
+  CAST(t."select" AS TEXT),
+  CAST(t."tries" AS TEXT),
+  CAST(t."nextAttemptAt" AS TEXT),
+  CAST(t."lastAttemptAt" AS TEXT),
+  CAST(t."group" AS TEXT),
+  CAST(t."lastError" AS TEXT),
+  CAST(t."createdAt" AS TEXT),
+  CAST(t."rank" AS TEXT),
+  CAST(t."to" AS TEXT),
+  CAST(t."order" AS TEXT),
+  CAST(t."bodyHtml" AS TEXT),
+  CAST(t."meta" AS TEXT),
+  CAST(t."tenant" AS TEXT)
+FROM "Order" AS t
+WHERE t."select" = 0 AND t."tenant" = 'it''s us' AND t."orderId" < ?1
+ORDER BY t."orderId" DESC
+LIMIT ?2;
+
+-- mail: browse after taken: [After, Limit] -> Other
+SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
+  CAST(t."orderId" AS TEXT),
+  CAST(t."orderId" AS TEXT),
+  CAST(t."select" AS TEXT),
+  CAST(t."tries" AS TEXT),
+  CAST(t."nextAttemptAt" AS TEXT),
+  CAST(t."lastAttemptAt" AS TEXT),
+  CAST(t."group" AS TEXT),
+  CAST(t."lastError" AS TEXT),
+  CAST(t."createdAt" AS TEXT),
+  CAST(t."rank" AS TEXT),
+  CAST(t."to" AS TEXT),
+  CAST(t."order" AS TEXT),
+  CAST(t."bodyHtml" AS TEXT),
+  CAST(t."meta" AS TEXT),
+  CAST(t."tenant" AS TEXT)
+FROM "Order" AS t
+WHERE t."select" = 1 AND t."tenant" = 'it''s us' AND t."orderId" < ?1
+ORDER BY t."orderId" DESC
+LIMIT ?2;
