@@ -93,6 +93,23 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_lease" ON "dispatch_jobs" ("le
 -- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_spent3" ON "dispatch_jobs" ("id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND "attempt_count" >= COALESCE("max_retries", 3);
 
+-- create, notify
+CREATE OR REPLACE FUNCTION "postrider_dispatch_jobs"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
+BEGIN
+  PERFORM pg_notify('postrider_dispatch_jobs', '');
+  RETURN NULL;
+END
+$postrider$;
+
+-- create, notify
+DO $postrider$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_dispatch_jobs' AND tgrelid = '"dispatch_jobs"'::regclass) THEN
+    CREATE TRIGGER "postrider_dispatch_jobs" AFTER INSERT ON "dispatch_jobs" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_dispatch_jobs"();
+  END IF;
+END
+$postrider$;
+
 -- deliver: layout Layout { integer_id: false, fences: 2, claim_time: None, fields: ["account", "code", "content_type", "data_only", "dedupe", "headers", "payload", "source", "subject", "timeout", "url"], joined: [] }
 
 -- deliver: claim 1: [Limit, Owner] -> Rows

@@ -17,6 +17,23 @@ CREATE INDEX IF NOT EXISTS "jobs_run_claim" ON "jobs" ("run_at", "id") WHERE "st
 -- create
 CREATE INDEX IF NOT EXISTS "jobs_run_spent10" ON "jobs" ("id") WHERE "state" = 'open' AND "attempts" >= 10;
 
+-- create, notify
+CREATE OR REPLACE FUNCTION "postrider_jobs"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
+BEGIN
+  PERFORM pg_notify('postrider_jobs', '');
+  RETURN NULL;
+END
+$postrider$;
+
+-- create, notify
+DO $postrider$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_jobs' AND tgrelid = '"jobs"'::regclass) THEN
+    CREATE TRIGGER "postrider_jobs" AFTER INSERT ON "jobs" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_jobs"();
+  END IF;
+END
+$postrider$;
+
 -- run: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["payload"], joined: [] }
 
 -- run: claim 1: [Limit] -> Rows

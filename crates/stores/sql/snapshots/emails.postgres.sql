@@ -70,6 +70,23 @@ CREATE INDEX IF NOT EXISTS "emails_failed_callback_lease" ON "emails" ("updated_
 -- create
 CREATE INDEX IF NOT EXISTS "emails_failed_callback_spent5" ON "emails" ("id") WHERE "status" = 'FAILED' AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00') AND COALESCE("attempts", 0) >= 5;
 
+-- create, notify
+CREATE OR REPLACE FUNCTION "postrider_emails"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
+BEGIN
+  PERFORM pg_notify('postrider_emails', '');
+  RETURN NULL;
+END
+$postrider$;
+
+-- create, notify
+DO $postrider$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_emails' AND tgrelid = '"emails"'::regclass) THEN
+    CREATE TRIGGER "postrider_emails" AFTER INSERT ON "emails" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_emails"();
+  END IF;
+END
+$postrider$;
+
 -- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
 
 -- intake: claim 1: [Limit] -> Rows

@@ -40,6 +40,23 @@ CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_lease" ON "mail_outbox" ("lease
 -- create
 CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_spent5" ON "mail_outbox" ("id") WHERE "status" = 'queued' AND "retry_count" >= 5;
 
+-- create, notify
+CREATE OR REPLACE FUNCTION "postrider_mail_outbox"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
+BEGIN
+  PERFORM pg_notify('postrider_mail_outbox', '');
+  RETURN NULL;
+END
+$postrider$;
+
+-- create, notify
+DO $postrider$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_mail_outbox' AND tgrelid = '"mail_outbox"'::regclass) THEN
+    CREATE TRIGGER "postrider_mail_outbox" AFTER INSERT ON "mail_outbox" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_mail_outbox"();
+  END IF;
+END
+$postrider$;
+
 -- dispatch: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["attachments", "bcc", "cc", "dedupe", "from", "headers", "html", "locale", "reply_to", "results", "subject", "template", "text", "to", "variables"], joined: [] }
 
 -- dispatch: claim 1: [Limit, Owner] -> Rows

@@ -88,6 +88,23 @@ CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_lease" ON "open_even
 -- create
 CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_spent3" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'pending' AND "locked_at" IS NULL AND "fanout_attempts" >= 3;
 
+-- create, notify
+CREATE OR REPLACE FUNCTION "postrider_open_event_notifications"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
+BEGIN
+  PERFORM pg_notify('postrider_open_event_notifications', '');
+  RETURN NULL;
+END
+$postrider$;
+
+-- create, notify
+DO $postrider$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_open_event_notifications' AND tgrelid = '"open_event_notifications"'::regclass) THEN
+    CREATE TRIGGER "postrider_open_event_notifications" AFTER INSERT ON "open_event_notifications" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_open_event_notifications"();
+  END IF;
+END
+$postrider$;
+
 -- notify: layout Layout { integer_id: true, fences: 2, claim_time: None, fields: ["dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id", "event.term_id", "event.campus_code", "event.index_number", "event.status_before", "event.status_after", "event.event_at", "event.detected_by", "event.trace_id", "event.payload", "subscription.status", "subscription.contact_type", "subscription.contact_value", "subscription.contact_hash", "subscription.locale", "subscription.last_known_section_status", "subscription.unsubscribe_token", "subscription.metadata", "section.section_number", "section.subject_code", "section.course_id", "section.meeting_summary", "course.title", "course.course_string"] }
 
 -- notify: claim 1: [Limit, Owner] -> Rows

@@ -15,6 +15,23 @@ CREATE INDEX IF NOT EXISTS "Order_mail_spent4" ON "Order" ("orderId") WHERE "sel
 -- create
 CREATE INDEX IF NOT EXISTS "Order_done_purge" ON "Order" ("createdAt") WHERE "select" = 2;
 
+-- create, notify
+CREATE OR REPLACE FUNCTION "postrider_order"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
+BEGIN
+  PERFORM pg_notify('postrider_order', '');
+  RETURN NULL;
+END
+$postrider$;
+
+-- create, notify
+DO $postrider$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_order' AND tgrelid = '"Order"'::regclass) THEN
+    CREATE TRIGGER "postrider_order" AFTER INSERT ON "Order" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_order"();
+  END IF;
+END
+$postrider$;
+
 -- mail: layout Layout { integer_id: false, fences: 2, claim_time: None, fields: ["headers", "html", "subject", "to"], joined: [] }
 
 -- mail: claim 1: [Limit, Owner] -> Rows

@@ -30,6 +30,23 @@ CREATE INDEX IF NOT EXISTS "outbox_publish_spent3" ON "outbox" ("id") WHERE "sta
 -- create
 CREATE INDEX IF NOT EXISTS "outbox_delivered_purge" ON "outbox" ((COALESCE("processed_at", "created_at"))) WHERE "status" = 'DELIVERED';
 
+-- create, notify
+CREATE OR REPLACE FUNCTION "postrider_outbox"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
+BEGIN
+  PERFORM pg_notify('postrider_outbox', '');
+  RETURN NULL;
+END
+$postrider$;
+
+-- create, notify
+DO $postrider$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_outbox' AND tgrelid = '"outbox"'::regclass) THEN
+    CREATE TRIGGER "postrider_outbox" AFTER INSERT ON "outbox" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_outbox"();
+  END IF;
+END
+$postrider$;
+
 -- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic"], joined: [] }
 
 -- publish: claim 1: [Limit] -> Rows

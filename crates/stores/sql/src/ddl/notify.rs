@@ -31,8 +31,11 @@ pub fn notify(contract: &Contract) -> Vec<String> {
             "CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $postrider$\n\
              BEGIN\n  PERFORM pg_notify('{channel}', '');\n  RETURN NULL;\nEND\n$postrider$"
         ),
+        // PostgreSQL before 14 knows no CREATE OR REPLACE TRIGGER.
         format!(
-            "CREATE OR REPLACE TRIGGER {name} AFTER INSERT ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {function}()"
+            "DO $postrider$\nBEGIN\n  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = '{channel}' AND tgrelid = \
+             '{table}'::regclass) THEN\n    CREATE TRIGGER {name} AFTER INSERT ON {table} FOR EACH STATEMENT EXECUTE \
+             FUNCTION {function}();\n  END IF;\nEND\n$postrider$"
         ),
     ]
 }

@@ -116,6 +116,11 @@ fn snapshot(contract: &Contract, dialect: Dialect) -> String {
     for statement in statements {
         write!(text, "\n-- create\n{statement};\n").expect("writing to a String can't fail");
     }
+    if dialect == Dialect::Postgres {
+        for statement in ddl::notify(contract) {
+            write!(text, "\n-- create, notify\n{statement};\n").expect("writing to a String can't fail");
+        }
+    }
     let mut shown: BTreeMap<String, String> = BTreeMap::new();
     for stage in &resolved.stages {
         let program = render(&resolved, stage, dialect, &shape).expect("it renders");
