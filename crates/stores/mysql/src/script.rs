@@ -5,9 +5,9 @@ use postrider_seams::store::Error;
 use postrider_sql::bind::{self, Given};
 use postrider_sql::run::{Done, Run};
 use postrider_sql::{Bind, Dialect, Script, Step, Yields};
-use sqlx::mysql::{MySql, MySqlArguments, MySqlConnection, MySqlRow};
+use sqlx::mysql::{MySql, MySqlArguments, MySqlConnection, MySqlRow, MySqlTypeInfo};
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Column as _, Executor as _, Row as _, TypeInfo as _, ValueRef as _};
+use sqlx::{AssertSqlSafe, Column as _, Executor as _, Row as _, Type, TypeInfo as _, ValueRef as _};
 
 use crate::connect::Database;
 use crate::error;
@@ -189,7 +189,8 @@ fn value(row: &MySqlRow, index: usize) -> Value {
         Ok(raw) if !raw.is_null() => {}
         _ => return Value::Null,
     }
-    let name = row.column(index).type_info().name();
+    let info = row.column(index).type_info();
+    let name = info.name();
     let read = match name {
         "DOUBLE" => row.try_get_unchecked::<f64, _>(index).map(Value::Float),
         "FLOAT" => row.try_get_unchecked::<f32, _>(index).map(|number| Value::Float(number.into())),
@@ -198,13 +199,15 @@ fn value(row: &MySqlRow, index: usize) -> Value {
             .try_get_unchecked::<u64, _>(index)
             .map(|number| i64::try_from(number).map_or_else(|_| Value::Text(number.to_string()), Value::Int)),
         _ if name.ends_with("INT") => row.try_get_unchecked::<i64, _>(index).map(Value::Int),
-        _ => row.try_get_unchecked::<Vec<u8>, _>(index).map(|bytes| text_or_bytes(name, bytes)),
+        _ => row.try_get_unchecked::<Vec<u8>, _>(index).map(|bytes| text_or_bytes(info, bytes)),
     };
     read.unwrap_or_default()
 }
 
-fn text_or_bytes(type_name: &str, bytes: Vec<u8>) -> Value {
-    if type_name.ends_with("BLOB") || type_name.ends_with("BINARY") || type_name == "BIT" {
+/// The type's name does not tell: text with a `_bin` collation is called binary as well.
+fn text_or_bytes(info: &MySqlTypeInfo, bytes: Vec<u8>) -> Value {
+    let binary = ["BLOB", "BINARY", "BIT"].into_iter().any(|end| info.name().ends_with(end));
+    if binary && !<str as Type<MySql>>::compatible(info) {
         return Value::Bytes(bytes);
     }
     match String::from_utf8(bytes) {

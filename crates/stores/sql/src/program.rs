@@ -225,3 +225,32 @@ pub struct InspectScripts {
     /// Yields two nullable floats: seconds since the oldest due row fell due, and since the oldest claim.
     pub lag: Script,
 }
+
+impl Program {
+    /// Every script that is not about settlements or leases, by what it is for.
+    pub fn scripts(&self) -> Vec<(&'static str, &Script)> {
+        let inspect = &self.inspect;
+        let mut scripts = vec![("load", &self.load), ("next due", &self.next_due), ("lag", &inspect.lag)];
+        scripts.extend(self.claim.iter().map(|script| ("claim", script)));
+        scripts.extend(self.join.iter().map(|script| ("join", script)));
+        scripts.extend(self.reclaim_dead.iter().map(|script| ("reclaim dead", script)));
+        scripts.extend(self.reclaim.iter().map(|script| ("reclaim", script)));
+        scripts.extend(self.spent.iter().map(|script| ("spent", script)));
+        scripts.extend(self.sweeps.iter().map(|script| ("sweep", script)));
+        scripts.extend(self.purge.iter().map(|script| ("purge", script)));
+        scripts.extend(inspect.census.iter().map(|(_, script)| ("census", script)));
+        scripts.extend(inspect.browse_first.values().map(|script| ("browse", script)));
+        scripts.extend(inspect.browse_after.values().map(|script| ("browse after", script)));
+        scripts.push(("show", &inspect.show));
+        for (name, list) in [
+            ("requeue by key", &inspect.requeue_ids),
+            ("requeue by state", &inspect.requeue_state),
+            ("cancel by key", &inspect.cancel_ids),
+            ("cancel by state", &inspect.cancel_state),
+            ("complete by key", &inspect.complete_ids),
+        ] {
+            scripts.extend(list.iter().map(|(_, script)| (name, script)));
+        }
+        scripts
+    }
+}

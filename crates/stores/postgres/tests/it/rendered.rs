@@ -5,37 +5,8 @@ use postrider_seams::row::{Lease, RowId, Value};
 use postrider_seams::store::Settlement;
 use postrider_sql::bind::Given;
 use postrider_sql::run::Run as _;
-use postrider_sql::{Program, Script};
 
 use crate::server::{contract, settlement, with_database};
-
-/// All scripts that are not about settlements.
-fn plain(program: &Program) -> Vec<(&'static str, &Script)> {
-    let inspect = &program.inspect;
-    let mut scripts: Vec<(&'static str, &Script)> = Vec::new();
-    scripts.extend(program.claim.iter().map(|script| ("claim", script)));
-    scripts.extend([("load", &program.load), ("next_due", &program.next_due), ("lag", &inspect.lag)]);
-    scripts.extend(program.join.iter().map(|script| ("join", script)));
-    scripts.extend(program.reclaim_dead.iter().map(|script| ("reclaim_dead", script)));
-    scripts.extend(program.reclaim.iter().map(|script| ("reclaim", script)));
-    scripts.extend(program.spent.iter().map(|script| ("spent", script)));
-    scripts.extend(program.sweeps.iter().map(|script| ("sweep", script)));
-    scripts.extend(program.purge.iter().map(|script| ("purge", script)));
-    scripts.extend(inspect.census.iter().map(|(_, script)| ("census", script)));
-    scripts.extend(inspect.browse_first.values().map(|script| ("browse_first", script)));
-    scripts.extend(inspect.browse_after.values().map(|script| ("browse_after", script)));
-    scripts.push(("show", &inspect.show));
-    for (name, list) in [
-        ("requeue_ids", &inspect.requeue_ids),
-        ("requeue_state", &inspect.requeue_state),
-        ("cancel_ids", &inspect.cancel_ids),
-        ("cancel_state", &inspect.cancel_state),
-        ("complete_ids", &inspect.complete_ids),
-    ] {
-        scripts.extend(list.iter().map(|(_, script)| (name, script)));
-    }
-    scripts
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_statement_of_every_contract_runs() {
@@ -55,7 +26,7 @@ async fn every_statement_of_every_contract_runs() {
                     since: Some(60.0),
                     ..Given::ids("tester", vec![id.clone()])
                 };
-                for (what, script) in plain(program) {
+                for (what, script) in program.scripts() {
                     let given = Given { limit: 10, ..given.clone() };
                     database
                         .run(what, script, &given)

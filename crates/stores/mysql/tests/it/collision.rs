@@ -1,0 +1,71 @@
+use std::collections::HashSet;
+
+use postrider_contract::Transition;
+use postrider_seams::row::RowId;
+use postrider_seams::store::{Held, Store as _};
+
+use crate::server::{claim, settlement, with_database};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn claims_are_exclusive_and_settles_exact_under_eight_workers_and_a_producer() {
+    with_database(|server| async move {
+        server.mail_store().await;
+        server.insert_mails(600).await;
+        let mut workers = Vec::new();
+        for _ in 0..8 {
+            let store = server.mail_store().await;
+            workers.push(tokio::spawn(async move {
+                let mut taken = Vec::new();
+                loop {
+                    let rows = claim(&store, 40).await;
+                    if rows.is_empty() {
+                        return taken;
+                    }
+                    // In the worst order for deadlocks.
+                    let moves: Vec<_> =
+                        rows.iter().rev().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
+                    let held = store.settle(&moves).await.expect("settle");
+                    assert!(held.iter().all(|held| *held == Held::Held));
+                    taken.extend(rows.into_iter().map(|row| row.lease.id));
+                }
+            }));
+        }
+        for _ in 0..10 {
+            server.insert_mails(10).await;
+        }
+        let mut all: Vec<RowId> = Vec::new();
+        for worker in workers {
+            all.extend(worker.await.expect("a worker"));
+        }
+        all.extend(claim(&*server.mail_store().await, 500).await.into_iter().map(|row| row.lease.id));
+        assert_eq!((all.len(), all.iter().collect::<HashSet<_>>().len()), (700, 700));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m01_a_foreign_worker_with_the_seeds_own_sql_is_left_alone() {
+    with_database(|server| async move {
+        let store = server.mail_store().await;
+        server.insert_mails(20).await;
+        let mut foreign = server.sql.acquire().await.expect("a connection");
+        // At REPEATABLE READ its gap locks would hold up everybody, us too.
+        sqlx::raw_sql("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; BEGIN")
+            .execute(&mut *foreign)
+            .await
+            .expect("a transaction");
+        let theirs: Vec<u64> = sqlx::query_scalar(
+            "SELECT CAST(id AS UNSIGNED) FROM mail_outbox WHERE status = 'queued' AND next_attempt_at <= UTC_TIMESTAMP(6) \
+             AND retry_count < 5 ORDER BY next_attempt_at, id LIMIT 5 FOR UPDATE SKIP LOCKED",
+        )
+        .fetch_all(&mut *foreign)
+        .await
+        .expect("their claim");
+        assert_eq!(theirs.len(), 5);
+        let ours = claim(&store, 100).await;
+        assert_eq!(ours.len(), 15, "a foreign worker's rows are passed over");
+        sqlx::raw_sql("ROLLBACK").execute(&mut *foreign).await.expect("rollback");
+        assert_eq!(claim(&store, 100).await.len(), 5);
+    })
+    .await;
+}

@@ -1,0 +1,10 @@
+//! The MySQL and MariaDB store against a real server. Rows are checked by SQL of the tests' own, never through the
+//! store.
+
+mod collision;
+mod lane;
+mod migrate;
+mod outage;
+mod rendered;
+mod server;
+mod values;

@@ -1,0 +1,111 @@
+//! A database for each test, made on the server that `cargo xtask test` starts, and dropped however the test ends.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use postrider_contract::{Contract, Transition};
+use postrider_seams::migrate::{Migrate as _, Options};
+use postrider_seams::row::{Claimed, Lease};
+use postrider_seams::store::{Settlement, Store as _, Want};
+use postrider_store_mysql::{Database, MysqlStore, Settings};
+use sqlx::mysql::{MySqlConnection, MySqlPool, MySqlPoolOptions};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
+
+/// One test's database, and a connection pool of the test's own.
+#[derive(Clone)]
+pub struct Server {
+    pub url: String,
+    pub sql: MySqlPool,
+}
+
+fn base_url() -> String {
+    let url = std::env::var("POSTRIDER_TEST_MYSQL")
+        .expect("POSTRIDER_TEST_MYSQL is not set: run `cargo xtask test`");
+    if url.ends_with('/') { url } else { format!("{url}/") }
+}
+
+async fn admin(statement: String) {
+    let mut connection = MySqlConnection::connect(&base_url()).await.expect("the test server answers");
+    connection.execute(AssertSqlSafe(statement)).await.expect("an administrator's statement");
+}
+
+/// Runs a test with a database of its own.
+pub async fn with_database<T, F>(test: T)
+where
+    T: FnOnce(Server) -> F,
+    F: Future<Output = ()> + Send + 'static,
+{
+    let name = format!("pr_{:016x}", rand::random::<u64>());
+    admin(format!("CREATE DATABASE {name} CHARACTER SET utf8mb4")).await;
+    let url = format!("{}{name}", base_url());
+    let sql = MySqlPoolOptions::new().max_connections(4).connect(&url).await.expect("the new database");
+    let ended = tokio::spawn(test(Server { url, sql: sql.clone() })).await;
+    sql.close().await;
+    admin(format!("DROP DATABASE {name}")).await;
+    if let Err(failure) = ended {
+        std::panic::resume_unwind(failure.into_panic());
+    }
+}
+
+pub fn contract(name: &str) -> Contract {
+    let text = Contract::builtin(name).expect("a contract of ours");
+    Contract::parse(&format!("{name}.toml"), text).expect("it parses")
+}
+
+impl Server {
+    pub fn database(&self) -> Database {
+        Database::connect(&Settings::new(&self.url)).expect("settings")
+    }
+
+    /// A migrated table and a store on it.
+    pub async fn open(&self, name: &str, stage: &str) -> Arc<MysqlStore> {
+        let database = self.database();
+        database.migration(contract(name)).apply(Options::default()).await.expect("migrate");
+        database.open(contract(name), stage, "test").await.expect("open")
+    }
+
+    pub async fn mail_store(&self) -> Arc<MysqlStore> {
+        self.open("mail_outbox", "dispatch").await
+    }
+
+    pub async fn run(&self, statement: &str) {
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&self.sql).await.expect(statement);
+    }
+
+    /// One value, as text.
+    pub async fn text(&self, query: &str) -> Option<String> {
+        let query = format!("SELECT CAST(({query}) AS CHAR)");
+        sqlx::query_scalar(AssertSqlSafe(query.as_str())).fetch_one(&self.sql).await.expect(&query)
+    }
+
+    /// Rows that are due at once, the first one longest.
+    pub async fn insert_mails(&self, rows: i64) {
+        for from in (0..rows).step_by(500) {
+            let values: Vec<String> = (from + 1..=rows.min(from + 500))
+                .map(|n| {
+                    let due = format!("UTC_TIMESTAMP(6) - INTERVAL {} SECOND", rows - n);
+                    format!("('[\"a@example.org\"]', 'mail {n}', 'text', 'queued', {due}, UTC_TIMESTAMP(6))")
+                })
+                .collect();
+            let columns = "to_addresses, subject, body_text, status, next_attempt_at, created_at";
+            self.run(&format!("INSERT INTO mail_outbox ({columns}) VALUES {}", values.join(", "))).await;
+        }
+    }
+}
+
+pub async fn claim(store: &MysqlStore, limit: u32) -> Vec<Claimed> {
+    store.claim(&Want { limit }).await.expect("claim")
+}
+
+pub fn settlement(lease: &Lease, transition: Transition) -> Settlement {
+    Settlement {
+        lease: lease.clone(),
+        transition,
+        delay: Duration::ZERO,
+        reason: None,
+        receipt: None,
+        envelope: std::collections::BTreeMap::default(),
+        outcome: std::collections::BTreeMap::default(),
+    }
+}

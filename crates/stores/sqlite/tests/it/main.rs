@@ -1,0 +1,9 @@
+//! The SQLite store on real files. Rows are checked by SQL of the tests' own, never through the store.
+
+mod file;
+mod lane;
+mod locking;
+mod migrate;
+mod rendered;
+mod values;
+mod wake;

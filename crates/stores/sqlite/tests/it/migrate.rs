@@ -1,0 +1,56 @@
+use postrider_contract::Contract;
+use postrider_seams::migrate::{Migrate as _, Options};
+
+use crate::file::{File, claim, contract};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn g4_migrate_creates_every_contracts_table_and_is_idempotent() {
+    let file = File::new();
+    let database = file.database();
+    for name in Contract::builtin_names() {
+        let migration = database.migration(contract(name));
+        let planned = migration.plan(Options::default()).await.expect(name);
+        assert!(!planned.is_empty(), "{name}");
+        let there = format!("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '{name}'");
+        assert_eq!(file.text(&there).await.as_deref(), Some("0"), "a plan only reads");
+        assert_eq!(migration.apply(Options::default()).await.expect(name), planned, "{name}");
+        assert_eq!(file.text(&there).await.as_deref(), Some("1"));
+        assert!(migration.plan(Options::default()).await.expect(name).is_empty(), "{name}: nothing is left");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn g4_migrations_at_once_are_all_fine() {
+    let file = File::new();
+    let mut all = Vec::new();
+    for _ in 0..4 {
+        let database = file.database();
+        all.push(tokio::spawn(async move {
+            for name in Contract::builtin_names() {
+                database.migration(contract(name)).apply(Options::default()).await.expect(name);
+            }
+        }));
+    }
+    for one in all {
+        one.await.expect("a migration");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn g4_a_foreign_table_keeps_its_rows_and_columns() {
+    let file = File::new();
+    let database = file.database();
+    file.run(
+        "CREATE TABLE mail_outbox (id INTEGER PRIMARY KEY, to_addresses TEXT NOT NULL, subject TEXT NOT NULL, \
+         body_text TEXT, status TEXT NOT NULL DEFAULT 'queued', retry_count INTEGER NOT NULL DEFAULT 0, \
+         next_attempt_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, last_error TEXT, last_attempt_at TEXT, \
+         created_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, tenant TEXT DEFAULT 'acme'); \
+         INSERT INTO mail_outbox (to_addresses, subject) VALUES ('a@example.org', 'one'), ('a@example.org', 'two')",
+    )
+    .await;
+    database.migration(contract("mail_outbox")).apply(Options::default()).await.expect("migrate");
+    let kept = "SELECT count(*) FROM mail_outbox WHERE tenant = 'acme' AND claimed_by IS NULL AND lease_until IS NULL";
+    assert_eq!(file.text(kept).await.as_deref(), Some("2"));
+    let store = database.open(contract("mail_outbox"), "dispatch", "mail").await.expect("open");
+    assert_eq!(claim(&store, 10).await.len(), 2);
+}
