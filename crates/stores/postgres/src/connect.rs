@@ -9,8 +9,8 @@ use postrider_contract::Contract;
 use postrider_seams::store::{Class, Error};
 use postrider_sql::run::Opened;
 use postrider_sql::{Dialect, bind};
-use sqlx::ConnectOptions as _;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::{ConnectOptions as _, Executor as _};
 
 use crate::error::Place;
 use crate::migrate::Migration;
@@ -91,6 +91,7 @@ impl Database {
             // A dead connection shows itself as a transient error; a ping before each statement would double the
             // round trips of every claim.
             .test_before_acquire(false)
+            .after_connect(|connection, _| Box::pin(take_bytes_as_they_are(connection)))
             .connect_lazy_with(options);
         let instance = Arc::from(settings.instance.as_str());
         Ok(Self { pool, listen, instance, place, connections: settings.connections.max(1) })
@@ -168,6 +169,14 @@ impl Database {
             ),
         )
     }
+}
+
+/// A database without an encoding of its own (SQL_ASCII) may hold bytes that are no UTF-8. Asked for UTF-8, the server
+/// would refuse a whole claim because of one such row; asked for the bytes, that row alone is found unreadable.
+async fn take_bytes_as_they_are(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let ask = "SELECT set_config('client_encoding', 'SQL_ASCII', false) \
+               WHERE current_setting('server_encoding') = 'SQL_ASCII'";
+    connection.execute(ask).await.map(|_| ())
 }
 
 fn options(url: &str, settings: &Settings) -> Result<PgConnectOptions, Error> {
