@@ -7,6 +7,7 @@
 mod connect;
 mod error;
 mod migrate;
+mod produce;
 mod script;
 mod shape;
 mod store;

@@ -7,7 +7,6 @@ use postrider_contract::{Condition, Contract, Role, Stage};
 use crate::column::{Kind, postgres_type};
 use crate::draft::{Draft, Source};
 use crate::table::Table;
-use crate::time::Shift;
 use crate::{Dialect, Error, Field, Script, Shape, Step, Yields};
 
 /// The member under which the caller gives a key, where the database makes none.
@@ -100,8 +99,8 @@ impl Fresh<'_> {
             let value = match condition {
                 Condition::Is(literal) => table.literal(literal),
                 Condition::Null(true) => "NULL".to_owned(),
-                Condition::Never(true) => table.never(column),
-                Condition::Null(false) | Condition::Never(false) => continue,
+                // A time of its own is written below.
+                Condition::Null(false) | Condition::Never(_) => continue,
             };
             values.push((column.as_str(), value));
         }
@@ -110,7 +109,7 @@ impl Fresh<'_> {
         }
         for role in [Role::Due, Role::Created, Role::Updated] {
             if let Some(column) = table.contract.column(role) {
-                values.push((column, table.moment(column, &Shift::NOW)));
+                values.push((column, table.inserted(column)));
             }
         }
         for role in [Role::Attempts, Role::Version] {

@@ -8,6 +8,7 @@ mod claim;
 mod inspect;
 pub mod locks;
 pub mod migrate;
+mod produce;
 mod settle;
 mod sweep;
 pub mod verify;

@@ -51,6 +51,15 @@ impl Table<'_> {
         }
     }
 
+    /// Now in the column's form, to insert: there is no row yet to show the form, so any row of the table does.
+    pub fn inserted(&self, column: &str) -> String {
+        if self.dialect != Dialect::Sqlite {
+            return self.moment(column, &Shift::NOW);
+        }
+        let found = format!("(SELECT {} FROM {} LIMIT 1)", self.quote(column), self.name());
+        sqlite::shaped(self.form(column), &sqlite::clock(&Shift::NOW), &found)
+    }
+
     /// Now in a form that no column of the contract's table has.
     pub fn now_as(&self, form: Time) -> String {
         match (self.dialect, form) {

@@ -1,0 +1,68 @@
+//! Writes a fresh row, as an application would.
+
+use postrider_seams::row::{Detail, Lease, RowId, Value};
+use postrider_seams::store::{Class, Error, Settlement};
+
+use super::{Opened, Run};
+use crate::bind::{Given, tsid};
+use crate::produce::{KEY, needs_key, produce};
+
+impl Opened {
+    /// Inserts one row, ready for the stage; answers its key.
+    pub async fn produce(&self, on: &impl Run, fields: &Detail) -> Result<String, Error> {
+        let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+        let script = produce(&self.contract, &self.stage, on.dialect(), &self.shape, &names)
+            .map_err(|problem| Error::new(Class::Permanent, format!("can't write a row: {problem}")))?;
+        let mut envelope = fields.clone();
+        if needs_key(&self.contract, &self.shape) {
+            let id = self.shape.column(&self.contract.table.id);
+            let key = fresh_key(id.map_or("", |id| id.sql_type.as_str()));
+            envelope.insert(KEY.to_owned(), Value::Text(key));
+        }
+        // The values travel as a settlement's do: one form for everything that is bound.
+        let carrier = Settlement {
+            lease: Lease { id: RowId::Int(0), fence: Box::default() },
+            transition: postrider_contract::Transition::Delivered,
+            delay: std::time::Duration::ZERO,
+            reason: None,
+            receipt: None,
+            envelope,
+            outcome: Detail::new(),
+        };
+        let done = on.run("write a row", &script, &Given::settlements(on.owner(), vec![&carrier])).await?;
+        match done.first() {
+            Value::Text(key) => Ok(key),
+            Value::Int(key) => Ok(key.to_string()),
+            _ => Err(Error::new(Class::Permanent, "a row was written, but its key did not come back")),
+        }
+    }
+}
+
+/// A key that no database makes: a UUID where the column is made for one, else a TSID.
+fn fresh_key(sql_type: &str) -> String {
+    let sql_type = sql_type.to_ascii_lowercase();
+    if !sql_type.contains("uuid") && !sql_type.contains("(36)") {
+        return tsid();
+    }
+    // Version 4, variant 1 (RFC 9562).
+    let random: u128 = rand::random();
+    let bits = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    let hex = format!("{bits:032x}");
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_fits_its_column() {
+        for sql_type in ["uuid", "char(36)", "VARCHAR(36)"] {
+            let key = fresh_key(sql_type);
+            assert_eq!(key.len(), 36);
+            assert_eq!(&key[14..15], "4");
+            assert!("89ab".contains(&key[19..20]), "{key}");
+        }
+        assert_eq!(fresh_key("varchar(26)").len(), 13);
+    }
+}
