@@ -1,0 +1,224 @@
+//! The command line: what may be written, and what it means. The help texts are the reference (docs/reference/cli.txt).
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Drains outbox tables: delivers the rows that an application wrote, and never loses one.
+#[derive(Debug, Parser)]
+#[command(name = "postrider", version, about, arg_required_else_help = true, max_term_width = 100)]
+#[command(
+    after_help = "Data goes to stdout, the rest to stderr. Exit codes: 0 fine, 1 failed, 2 misuse (arguments or \
+                        settings). With no settings file: one SQLite file, mails to ./outbox."
+)]
+pub struct Cli {
+    /// The settings file [default: ./postrider.toml, or built-in settings if there is none]
+    #[arg(long, short, global = true, value_name = "FILE", env = "POSTRIDER_CONFIG")]
+    pub config: Option<PathBuf>,
+
+    /// How logs are written (to stderr); RUST_LOG chooses which
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text, env = "POSTRIDER_LOG_FORMAT")]
+    pub log_format: LogFormat,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run all lanes and the HTTP listener until SIGTERM or SIGINT
+    Run(RunArgs),
+    /// Show it all working: a temporary database, a mail server of our own, some hundred mails; ends by itself
+    Demo(DemoArgs),
+    /// Create the lanes' tables, or add what existing ones lack; never drops or rewrites
+    Migrate(MigrateArgs),
+    /// Compare tables with contracts, probe targets, and print the DDL that is missing; changes nothing
+    Check(CheckArgs),
+    /// Rows by state and how far behind each lane is
+    Status(StatusArgs),
+    /// List a lane's rows, newest first
+    List(ListArgs),
+    /// Show one row, all its columns
+    Show(ShowArgs),
+    /// Put rows back to be tried, with a fresh budget of attempts
+    Requeue(RequeueArgs),
+    /// Cancel rows, where the contract has a cancelled state
+    Cancel(CancelArgs),
+    /// Stop a lane from claiming, on every instance; what is under way is finished
+    Pause(LaneArgs),
+    /// Let a paused lane go on
+    Resume(LaneArgs),
+    /// Delete finished rows that are past their retention, in chunks
+    Purge(LaneArgs),
+    /// Contracts: what tables mean
+    #[command(subcommand)]
+    Contract(ContractCommand),
+    /// Write a row into a lane's table, as an application would
+    #[command(subcommand)]
+    Send(SendCommand),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Where to answer /healthz, /readyz and /metrics, or `off`; wins over [server] listen
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// How many mails to write
+    #[arg(long, default_value_t = 600, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub rows: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct MigrateArgs {
+    /// Print the statements instead of running them
+    #[arg(long)]
+    pub print: bool,
+    /// Also the trigger that wakes workers at once (PostgreSQL)
+    #[arg(long)]
+    pub notify: bool,
+    /// Only these lanes
+    #[arg(value_name = "LANE")]
+    pub lanes: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// One JSON object a lane
+    #[arg(long)]
+    pub json: bool,
+    /// Only these lanes
+    #[arg(value_name = "LANE")]
+    pub lanes: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// One JSON object a lane
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct LaneArgs {
+    pub lane: String,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    pub lane: String,
+    /// Only rows in this state
+    #[arg(long, value_name = "STATE")]
+    pub state: Option<String>,
+    /// At most this many rows
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub limit: u32,
+    /// Where the page before ended
+    #[arg(long, value_name = "CURSOR")]
+    pub after: Option<String>,
+    /// One JSON object a row
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    pub lane: String,
+    pub id: String,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RequeueArgs {
+    pub lane: String,
+    /// The rows' ids
+    #[arg(required_unless_present = "state", conflicts_with = "state")]
+    pub ids: Vec<String>,
+    /// All rows in this state
+    #[arg(long, value_name = "STATE")]
+    pub state: Option<String>,
+    /// Only those that changed within this time: 30m, 12h, 7d
+    #[arg(long, value_name = "AGE", requires = "state")]
+    pub since: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct CancelArgs {
+    pub lane: String,
+    /// The rows' ids
+    #[arg(required = true)]
+    pub ids: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ContractCommand {
+    /// The built-in contracts
+    List,
+    /// Print a built-in contract's TOML
+    Show { name: String },
+    /// Check a contract file; every mistake at once
+    Verify { file: PathBuf },
+    /// Print the DDL of a contract's table (a built-in name or a file)
+    Ddl {
+        name: String,
+        #[arg(long, value_enum)]
+        dialect: DialectName,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DialectName {
+    Postgres,
+    Mysql,
+    Sqlite,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SendCommand {
+    /// A mail
+    Mail(MailArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct MailArgs {
+    /// The lane to write to [default: the only one that sends mail]
+    #[arg(long)]
+    pub lane: Option<String>,
+    #[arg(long, required = true, value_name = "ADDRESS")]
+    pub to: Vec<String>,
+    #[arg(long, value_name = "ADDRESS")]
+    pub cc: Vec<String>,
+    #[arg(long, value_name = "ADDRESS")]
+    pub bcc: Vec<String>,
+    #[arg(long, value_name = "ADDRESS")]
+    pub from: Option<String>,
+    #[arg(long)]
+    pub subject: String,
+    /// The text body; `-` reads it from stdin
+    #[arg(long, required_unless_present = "html")]
+    pub text: Option<String>,
+    /// The HTML body
+    #[arg(long)]
+    pub html: Option<String>,
+    /// The same key twice is one mail
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    pub shell: clap_complete::Shell,
+}

@@ -1,0 +1,105 @@
+//! One file a command. Data goes to stdout, the rest to stderr.
+
+mod cancel;
+mod check;
+mod completions;
+mod contract;
+mod list;
+mod migrate;
+mod pause;
+mod purge;
+mod requeue;
+mod run;
+mod send;
+mod show;
+mod status;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::cli::{Cli, Command};
+use crate::demo;
+use crate::failure::Failure;
+use crate::settings::{LaneSettings, Settings, Sources};
+use crate::wiring::{Table, Wiring};
+
+/// Does what the command line says.
+pub async fn obey(cli: Cli) -> Result<(), Failure> {
+    let Cli { config, command, .. } = cli;
+    match command {
+        Command::Demo(args) => demo::run(&args).await,
+        Command::Completions(args) => completions::run(&args),
+        Command::Contract(command) => contract::run(&command),
+        Command::Run(args) => run::run(Desk::open_ready(config).await?, &args).await,
+        Command::Migrate(args) => migrate::run(&Desk::open_creating(config)?, &args).await,
+        Command::Check(args) => check::run(&Desk::open(config)?, &args).await,
+        Command::Status(args) => status::run(&Desk::open(config)?, &args).await,
+        Command::List(args) => list::run(&Desk::open(config)?, &args).await,
+        Command::Show(args) => show::run(&Desk::open(config)?, &args).await,
+        Command::Requeue(args) => requeue::run(&Desk::open(config)?, &args).await,
+        Command::Cancel(args) => cancel::run(&Desk::open(config)?, &args).await,
+        Command::Pause(args) => pause::run(&Desk::open(config)?, &args, true).await,
+        Command::Resume(args) => pause::run(&Desk::open(config)?, &args, false).await,
+        Command::Purge(args) => purge::run(&Desk::open(config)?, &args).await,
+        Command::Send(command) => send::run(&Desk::open_ready(config).await?, &command).await,
+    }
+}
+
+/// What most commands need: the settings, and the way from a lane to its table.
+pub struct Desk {
+    pub settings: Settings,
+    pub wiring: Wiring,
+}
+
+impl Desk {
+    /// For commands that look at what is there.
+    pub fn open(config: Option<PathBuf>) -> Result<Self, Failure> {
+        let settings = Settings::load(&Sources::of_process(config))?;
+        let wiring = Wiring::new(&settings, false)?;
+        Ok(Self { settings, wiring })
+    }
+
+    /// For `migrate`: SQLite files that are missing are made.
+    pub fn open_creating(config: Option<PathBuf>) -> Result<Self, Failure> {
+        let settings = Settings::load(&Sources::of_process(config))?;
+        let wiring = Wiring::new(&settings, true)?;
+        Ok(Self { settings, wiring })
+    }
+
+    /// For `run` and `send`: where nobody set anything, file and tables are made without being asked for.
+    pub async fn open_ready(config: Option<PathBuf>) -> Result<Self, Failure> {
+        let settings = Settings::load(&Sources::of_process(config))?;
+        let wiring = Wiring::new(&settings, settings.makes_tables)?;
+        let desk = Self { settings, wiring };
+        if desk.settings.makes_tables {
+            for lane in &desk.settings.lanes {
+                desk.wiring.migration(lane).apply(postrider_seams::migrate::Options::default()).await?;
+            }
+        }
+        Ok(desk)
+    }
+
+    pub fn lane(&self, name: &str) -> Result<&LaneSettings, Failure> {
+        self.settings.lane(name).map_err(Failure::Misuse)
+    }
+
+    pub fn lanes(&self, names: &[String]) -> Result<Vec<&LaneSettings>, Failure> {
+        self.settings.lanes_named(names).map_err(Failure::Misuse)
+    }
+
+    /// The named lane's settings and its table, opened.
+    pub async fn table(&self, name: &str) -> Result<(&LaneSettings, Arc<dyn Table>), Failure> {
+        let lane = self.lane(name)?;
+        Ok((lane, self.wiring.open(lane).await?))
+    }
+}
+
+/// Refuses a state that the lane's contract does not have.
+fn known_state(lane: &LaneSettings, state: &str) -> Result<(), Failure> {
+    if lane.contract.state_named(state).is_some() {
+        return Ok(());
+    }
+    let states = lane.contract.states.iter().map(|state| state.name.as_str());
+    let remedy = crate::settings::suggest(state, states);
+    Err(Failure::Misuse(format!("contract `{}` has no state `{state}`{remedy}", lane.contract.name)))
+}

@@ -1,0 +1,109 @@
+//! `check`: what each lane's table guarantees, what it lacks, and the DDL that would mend it. Changes nothing.
+
+use std::io::Write;
+
+use postrider_seams::inspect::{Finding, Level};
+use postrider_seams::migrate::Options;
+use serde::Serialize;
+
+use super::Desk;
+use crate::cli::CheckArgs;
+use crate::failure::Failure;
+use crate::settings::LaneSettings;
+
+/// What was found out about one lane.
+#[derive(Serialize)]
+struct Report {
+    lane: String,
+    contract: String,
+    ok: bool,
+    findings: Vec<Finding>,
+    /// DDL to run, in order.
+    mend: Vec<String>,
+}
+
+pub async fn run(desk: &Desk, args: &CheckArgs) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    let mut all_ok = true;
+    for lane in desk.lanes(&args.lanes)? {
+        let report = examine(desk, lane).await;
+        all_ok &= report.ok;
+        if args.json {
+            writeln!(out, "{}", serde_json::to_string(&report).unwrap_or_default())?;
+        } else {
+            people(&mut out, lane, &report)?;
+        }
+    }
+    if all_ok { Ok(()) } else { Err(Failure::Reported) }
+}
+
+async fn examine(desk: &Desk, lane: &LaneSettings) -> Report {
+    let mut findings = examine_table(desk, lane).await;
+    findings.push(examine_target(desk, lane).await);
+    let mut mend: Vec<String> = findings.iter().filter_map(|finding| finding.mend.clone()).collect();
+    mend.dedup();
+    let ok = findings.iter().all(|finding| finding.level != Level::Error);
+    Report { lane: lane.name.clone(), contract: lane.contract.name.clone(), ok, findings, mend }
+}
+
+async fn examine_table(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {
+    let verified = match desk.wiring.open(lane).await {
+        Ok(table) => table.verify().await,
+        Err(error) => Err(error),
+    };
+    match verified {
+        Ok(findings) => findings,
+        Err(error) => {
+            // A table that can't be opened may only lack what `migrate` would add.
+            let plan = desk.wiring.migration(lane).plan(Options::default()).await.unwrap_or_default();
+            let mend = Some(plan.join(";\n")).filter(|plan| !plan.is_empty());
+            vec![Finding { level: Level::Error, text: error.to_string(), mend }]
+        }
+    }
+}
+
+async fn examine_target(desk: &Desk, lane: &LaneSettings) -> Finding {
+    let probed = match desk.wiring.transport(lane) {
+        Ok(transport) => transport.probe().await.map_err(Failure::from),
+        Err(failure) => Err(failure),
+    };
+    match probed {
+        Ok(()) => {
+            let text = format!("transport `{}` is there and accepts us", lane.transport);
+            Finding { level: Level::Ok, text, mend: None }
+        }
+        Err(error) => {
+            let text = format!("transport `{}`: {error}", lane.transport);
+            Finding { level: Level::Error, text, mend: None }
+        }
+    }
+}
+
+fn people(out: &mut impl Write, lane: &LaneSettings, report: &Report) -> Result<(), Failure> {
+    let stage = &lane.contract.stages[lane.stage].name;
+    writeln!(
+        out,
+        "lane {} (contract {} {}, stage {stage})",
+        lane.name, lane.contract.name, lane.contract.version
+    )?;
+    for finding in &report.findings {
+        let level = match finding.level {
+            Level::Ok => "ok     ",
+            Level::Warning => "warning",
+            Level::Error => "error  ",
+        };
+        let mut lines = finding.text.lines();
+        writeln!(out, "  {level}  {}", lines.next().unwrap_or_default())?;
+        for line in lines {
+            writeln!(out, "           {line}")?;
+        }
+    }
+    if !report.mend.is_empty() {
+        writeln!(out, "\n-- would mend lane {} (or run: postrider migrate {}):", lane.name, lane.name)?;
+        for statement in &report.mend {
+            writeln!(out, "{};", statement.trim_end_matches([';', '\n']))?;
+        }
+    }
+    writeln!(out)?;
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! `list`: a page of rows.
+
+use std::io::Write as _;
+
+use postrider_contract::{Contract, MessageField, Role};
+use postrider_seams::inspect::{Query, RowView};
+use serde_json::{Map, Value};
+
+use super::{Desk, known_state};
+use crate::cli::ListArgs;
+use crate::failure::Failure;
+use crate::table::{Table, plain};
+
+/// A cell is no wider than this.
+const CELL: usize = 48;
+
+pub async fn run(desk: &Desk, args: &ListArgs) -> Result<(), Failure> {
+    let lane = desk.lane(&args.lane)?;
+    if let Some(state) = &args.state {
+        known_state(lane, state)?;
+    }
+    let (_, table) = desk.table(&args.lane).await?;
+    let query = Query { state: args.state.clone(), limit: args.limit, after: args.after.clone() };
+    let page = table.browse(&query).await?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        for row in &page.rows {
+            writeln!(out, "{}", json(row))?;
+        }
+    } else {
+        people(&lane.contract, &page.rows).write(&mut out)?;
+    }
+    if let Some(next) = &page.next {
+        eprintln!("there are more: --after '{next}'");
+    }
+    Ok(())
+}
+
+fn json(row: &RowView) -> Value {
+    let text = |value: &Option<String>| value.clone().map_or(Value::Null, Value::String);
+    let columns: Map<String, Value> =
+        row.columns.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+    serde_json::json!({ "id": row.id, "state": row.state, "columns": columns })
+}
+
+fn people(contract: &Contract, rows: &[RowView]) -> Table {
+    let mut table = Table::new(&["id", "state", ">tries", "due", "to", "error"]);
+    let to = match contract.message.get("to") {
+        Some(MessageField::Column(column)) => Some(column.name.as_str()),
+        _ => None,
+    };
+    for row in rows {
+        let cell = |column: Option<&str>| {
+            let found = column.and_then(|column| row.columns.iter().find(|(name, _)| name == column));
+            found.and_then(|(_, value)| value.as_deref()).map_or_else(String::new, |value| plain(value, CELL))
+        };
+        table.row(vec![
+            row.id.clone(),
+            row.state.clone().unwrap_or_else(|| "?".to_owned()),
+            cell(contract.column(Role::Attempts)),
+            cell(contract.column(Role::Due)),
+            cell(to),
+            cell(contract.column(Role::Error)),
+        ]);
+    }
+    table
+}

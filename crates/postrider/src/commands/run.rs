@@ -1,0 +1,166 @@
+//! `run`: all lanes and the listener, until a signal.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use postrider_engine::{Berth, Engine, Lane};
+use postrider_seams::store::{self, Class};
+use postrider_seams::{Dice, ThreadDice};
+use postrider_server::{Figures, Lanes, Listener};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+
+use super::Desk;
+use crate::cli::RunArgs;
+use crate::failure::Failure;
+use crate::settings::{LaneSettings, address};
+use crate::wiring::Wiring;
+
+/// Between two tries to open a lane's store that is away.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(15);
+
+pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
+    if let Some(text) = &args.listen {
+        desk.settings.server.listen =
+            address(text).map_err(|error| Failure::Misuse(format!("--listen `{text}`: {error}")))?;
+    }
+    let mut signals = Signals::new()?;
+    let figures = Figures::install()?;
+    let listener = match desk.settings.server.listen {
+        Some(address) => Some(Listener::bind(address).await?),
+        None => None,
+    };
+    let desk = Arc::new(desk);
+    let engine = Engine::new(Arc::new(ThreadDice));
+    start_lanes(&desk, &engine).await?;
+    let stop = serve(listener, &engine, figures);
+    tracing::info!(lanes = desk.settings.lanes.len(), "running");
+
+    signals.next().await;
+    let limit = desk.settings.server.drain;
+    tracing::info!(limit = ?limit, "draining: no new claims, what is under way is finished; a second signal stops at once");
+    tokio::select! {
+        drained = engine.drain(limit) => match drained.left {
+            0 => tracing::info!("drained"),
+            left => tracing::warn!(left, "rows were still in flight at the limit; their leases run out and they are tried again"),
+        },
+        () = signals.next() => tracing::warn!("stopped at once; rows in flight wait for their leases to run out"),
+    }
+    drop(stop);
+    desk.wiring.close().await;
+    Ok(())
+}
+
+/// Tries each lane's store once. One that an operator must mend is an error now; one that is away is waited for.
+async fn start_lanes(desk: &Arc<Desk>, engine: &Engine) -> Result<(), Failure> {
+    let mut waiting = Vec::new();
+    let mut mistakes = Vec::new();
+    for lane in &desk.settings.lanes {
+        let stage = &lane.contract.stages[lane.stage].name;
+        let berth = engine.announce(&lane.name, &lane.contract.name, stage);
+        match ready(desk, lane).await {
+            Ok(ready) => waiting.push((berth, lane, Ok(ready))),
+            Err(NotReady::Store(error)) if error.class != Class::Misconfigured => {
+                waiting.push((berth, lane, Err(error)));
+            }
+            Err(NotReady::Store(error)) => mistakes.push(format!("lane `{}`: {error}", lane.name)),
+            Err(NotReady::Settings(failure)) => mistakes.push(format!("lane `{}`: {failure}", lane.name)),
+        }
+    }
+    if !mistakes.is_empty() {
+        return Err(Failure::Failed(format!("can't start\n{}\nnothing was started", mistakes.join("\n"))));
+    }
+    for (berth, lane, opened) in waiting {
+        match opened {
+            Ok(ready) => berth.start(ready),
+            Err(error) => {
+                tokio::spawn(wait_for_store(Arc::clone(desk), lane.clone(), berth, error));
+            }
+        }
+    }
+    Ok(())
+}
+
+enum NotReady {
+    Store(store::Error),
+    Settings(Failure),
+}
+
+async fn ready(desk: &Desk, lane: &LaneSettings) -> Result<Lane, NotReady> {
+    let composer = Wiring::composer(lane).map_err(NotReady::Settings)?;
+    let transport = desk.wiring.transport(lane).map_err(NotReady::Settings)?;
+    let store = desk.wiring.open(lane).await.map_err(NotReady::Store)?;
+    Ok(Lane {
+        name: lane.name.clone(),
+        contract: Arc::clone(&lane.contract),
+        stage: lane.stage,
+        store,
+        composer,
+        transport,
+        limits: lane.limits,
+    })
+}
+
+/// The database is away: the lane says so and is tried again until it can start.
+async fn wait_for_store(desk: Arc<Desk>, lane: LaneSettings, berth: Berth, mut error: store::Error) {
+    let mut wait = FIRST_WAIT;
+    loop {
+        berth.waiting_for(&error);
+        tracing::warn!(lane = lane.name, %error, "the lane waits for its store");
+        tokio::time::sleep(wait.mul_f64(1.0 + 0.2 * ThreadDice.roll())).await;
+        wait = (wait * 2).min(LONGEST_WAIT);
+        match ready(&desk, &lane).await {
+            Ok(ready) => {
+                tracing::info!(lane = lane.name, "the store is there; the lane starts");
+                return berth.start(ready);
+            }
+            Err(NotReady::Store(next)) => error = next,
+            // It was right at start-up, and settings do not change.
+            Err(NotReady::Settings(failure)) => {
+                error = store::Error::new(Class::Misconfigured, failure.to_string());
+            }
+        }
+    }
+}
+
+/// Answers until the sender is dropped.
+fn serve(listener: Option<Listener>, engine: &Engine, figures: Figures) -> oneshot::Sender<()> {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let Some(listener) = listener else { return stop };
+    let address = listener.address();
+    tracing::info!(%address, "answering /healthz, /readyz and /metrics");
+    if !address.ip().is_loopback() {
+        tracing::warn!(%address, "the listener asks for no password: let only those reach it who may see it");
+    }
+    let handle = engine.handle();
+    let lanes: Arc<dyn Lanes> = Arc::new(move || handle.lanes());
+    tokio::spawn(async move {
+        let shutdown = async {
+            let _ = stopped.await;
+        };
+        if let Err(error) = listener.serve(lanes, figures, shutdown).await {
+            tracing::error!(%error, "the listener ended");
+        }
+    });
+    stop
+}
+
+/// SIGTERM and SIGINT, taken before anything starts: none is missed.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, Failure> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! `show`: one row, all its columns.
+
+use std::io::Write as _;
+
+use serde_json::{Map, Value};
+
+use super::Desk;
+use crate::cli::ShowArgs;
+use crate::failure::Failure;
+use crate::table::plain;
+
+/// A column's text is cut here for people; `--json` has all of it.
+const SHOWN: usize = 2_000;
+
+pub async fn run(desk: &Desk, args: &ShowArgs) -> Result<(), Failure> {
+    let (lane, table) = desk.table(&args.lane).await?;
+    let row = table.show(&args.id).await?.ok_or_else(|| {
+        Failure::Failed(format!(
+            "lane `{}` has no row `{}` in table `{}`",
+            lane.name, args.id, lane.contract.table.name
+        ))
+    })?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let columns: Map<String, Value> = row
+            .columns
+            .into_iter()
+            .map(|(name, value)| (name, value.map_or(Value::Null, Value::String)))
+            .collect();
+        let whole = serde_json::json!({ "id": row.id, "state": row.state, "columns": columns });
+        writeln!(out, "{whole}")?;
+        return Ok(());
+    }
+    let width = row.columns.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    writeln!(
+        out,
+        "{:width$}  {}",
+        "(state)",
+        row.state.as_deref().unwrap_or("none that the contract knows")
+    )?;
+    for (name, value) in &row.columns {
+        let shown = value.as_deref().map_or_else(|| "NULL".to_owned(), |value| plain(value, SHOWN));
+        writeln!(out, "{name:width$}  {shown}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! `status`: every lane's rows by state, and how far behind it is.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use postrider_seams::inspect::{Count, Lag};
+use postrider_seams::store;
+
+use super::Desk;
+use crate::cli::StatusArgs;
+use crate::failure::Failure;
+use crate::settings::LaneSettings;
+use crate::table::Table;
+
+/// What one lane's table says.
+struct Seen {
+    paused: bool,
+    counts: Vec<Count>,
+    lag: Lag,
+}
+
+pub async fn run(desk: &Desk, args: &StatusArgs) -> Result<(), Failure> {
+    let mut table = Table::new(&["lane", "state", ">rows", "note"]);
+    let mut out = std::io::stdout().lock();
+    let mut failed = false;
+    for lane in &desk.settings.lanes {
+        let seen = look(desk, lane).await;
+        failed |= seen.is_err();
+        if args.json {
+            writeln!(out, "{}", json(lane, &seen))?;
+        } else {
+            people(&mut table, lane, &seen);
+        }
+    }
+    if !args.json {
+        table.write(&mut out)?;
+    }
+    if failed { Err(Failure::Reported) } else { Ok(()) }
+}
+
+async fn look(desk: &Desk, lane: &LaneSettings) -> Result<Seen, store::Error> {
+    let table = desk.wiring.open(lane).await?;
+    Ok(Seen {
+        paused: table.paused(&lane.name).await?,
+        counts: table.census().await?,
+        lag: table.lag().await?,
+    })
+}
+
+fn json(lane: &LaneSettings, seen: &Result<Seen, store::Error>) -> serde_json::Value {
+    let mut object = serde_json::json!({
+        "lane": lane.name,
+        "contract": lane.contract.name,
+        "stage": lane.contract.stages[lane.stage].name,
+    });
+    match seen {
+        Ok(seen) => {
+            object["paused"] = seen.paused.into();
+            object["states"] = serde_json::to_value(&seen.counts).unwrap_or_default();
+            object["lag"] = serde_json::to_value(seen.lag).unwrap_or_default();
+        }
+        Err(error) => object["error"] = error.to_string().into(),
+    }
+    object
+}
+
+fn people(table: &mut Table, lane: &LaneSettings, seen: &Result<Seen, store::Error>) {
+    let seen = match seen {
+        Ok(seen) => seen,
+        Err(error) => {
+            table.row(vec![lane.name.clone(), "?".to_owned(), String::new(), error.to_string()]);
+            return;
+        }
+    };
+    let mut notes = notes(seen);
+    for count in &seen.counts {
+        let rows = if count.more { format!("{}+", count.rows) } else { count.rows.to_string() };
+        table.row(vec![lane.name.clone(), count.state.clone(), rows, std::mem::take(&mut notes)]);
+    }
+}
+
+fn notes(seen: &Seen) -> String {
+    let mut notes = Vec::new();
+    if seen.paused {
+        notes.push("paused".to_owned());
+    }
+    if let Some(seconds) = seen.lag.oldest_due_seconds {
+        notes.push(format!("oldest due row waits for {}", ago(seconds)));
+    }
+    if let Some(seconds) = seen.lag.oldest_claim_seconds {
+        notes.push(format!("oldest claim is {} old", ago(seconds)));
+    }
+    notes.join(", ")
+}
+
+/// Two units at most: a person wants the size of it.
+fn ago(seconds: f64) -> String {
+    let whole = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX).as_secs();
+    match whole {
+        0..60 => format!("{seconds:.1} s"),
+        60..3_600 => format!("{} min {} s", whole / 60, whole % 60),
+        3_600..86_400 => format!("{} h {} min", whole / 3_600, whole % 3_600 / 60),
+        _ => format!("{} d {} h", whole / 86_400, whole % 86_400 / 3_600),
+    }
+}

@@ -1,0 +1,146 @@
+//! `demo`: an application, a mail server and real workers on a temporary SQLite file. It ends by itself.
+//!
+//! Owns: the story and its check. Must not: help the workers: they are `postrider run` in processes of their own, and
+//! one of them is killed in the middle. Invariant: what the summary says was counted by plain SQL and by the mail
+//! server, not by the workers.
+
+mod application;
+mod audit;
+mod board;
+mod receiver;
+mod worker;
+
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::cli::DemoArgs;
+use crate::commands::Desk;
+use crate::failure::Failure;
+use application::Application;
+use audit::Audit;
+use board::Board;
+use receiver::Receiver;
+use worker::Worker;
+
+/// Nothing here takes this long; if it does, something is wrong and the demo says so.
+const LIMIT: Duration = Duration::from_mins(1);
+const TICK: Duration = Duration::from_millis(500);
+
+pub async fn run(args: &DemoArgs) -> Result<(), Failure> {
+    let folder = tempfile::Builder::new().prefix("postrider-demo-").tempdir()?;
+    let receiver = Receiver::start().await?;
+    let settings = settings(receiver.port());
+    let file = folder.path().join("postrider.toml");
+    std::fs::write(&file, &settings)?;
+    println_all("Settings for this demo (postrider.toml):", &settings);
+    make_tables(&file).await?;
+
+    let application = Application::open(folder.path(), args.rows).await?;
+    let started = Instant::now();
+    let mut told = Told { started, worker: Worker::start(folder.path(), 1)?, killed: None };
+    let writing = tokio::spawn(application.clone().write_orders());
+    let mut board = Board::new(args.rows);
+    loop {
+        tokio::time::sleep(TICK).await;
+        let now = application.look().await?;
+        board.show(started.elapsed(), &now, receiver.accepted());
+        if told.killed.is_none() && now.sent >= u64::from(args.rows) * 3 / 10 {
+            told.kill_and_replace(folder.path(), &application, &mut board).await?;
+        }
+        if writing.is_finished() && now.live() == 0 {
+            break;
+        }
+        if started.elapsed() > LIMIT {
+            return Err(Failure::Failed(format!(
+                "the demo did not end within {LIMIT:?}; the last words of its worker:\n{}",
+                told.worker.last_words()
+            )));
+        }
+    }
+    let elapsed = started.elapsed();
+    let written = writing.await.map_err(|error| Failure::Failed(error.to_string()))??;
+    told.worker.stop().await?;
+    let held = told.killed.unwrap_or_default();
+    Audit::take(&application, &receiver.journal(), written, held).await?.tell(elapsed)
+}
+
+/// What has happened so far.
+struct Told {
+    started: Instant,
+    worker: Worker,
+    /// The customers whose rows the killed worker held.
+    killed: Option<Vec<String>>,
+}
+
+impl Told {
+    /// The point of the whole thing: a worker dies in the middle, and nothing is lost.
+    async fn kill_and_replace(
+        &mut self,
+        folder: &Path,
+        application: &Application,
+        board: &mut Board,
+    ) -> Result<(), Failure> {
+        self.worker.kill().await?;
+        let held = application.held().await?;
+        let seconds = self.started.elapsed().as_secs_f64();
+        let count = held.len();
+        board.say(&format!(
+            "{seconds:5.1} s  worker 1 killed with SIGKILL; it held {count} rows. Worker 2 starts."
+        ));
+        self.killed = Some(held);
+        self.worker = Worker::start(folder, 2)?;
+        Ok(())
+    }
+}
+
+async fn make_tables(file: &Path) -> Result<(), Failure> {
+    let desk = Desk::open_creating(Some(file.to_owned()))?;
+    for lane in &desk.settings.lanes {
+        desk.wiring.migration(lane).apply(postrider_seams::migrate::Options::default()).await?;
+    }
+    desk.wiring.close().await;
+    Ok(())
+}
+
+/// Short delays and leases: a demo can't wait for an hour's backoff, nor a minute's lease.
+fn settings(port: u16) -> String {
+    format!(
+        r#"[stores.main]
+url = "sqlite:app.db"
+
+[transports.relay]
+url = "smtp://127.0.0.1:{port}"
+
+[mail]
+from = "Shop <shop@example.com>"
+
+[lanes.mail]
+contract  = "mail_outbox"          # the built-in contract; a table of your own is one TOML file
+store     = "main"
+transport = "relay"
+poll      = "100ms"
+sweep     = "500ms"
+
+[lanes.mail.attempts]
+max = 3
+
+[lanes.mail.retry]
+base   = "250ms"                   # 0.5 s, then 1 s, each +-20 %
+jitter = 0.2
+
+[lanes.mail.lease]
+for = "2s"                         # a dead worker's rows are taken back after this
+"#
+    )
+}
+
+#[expect(clippy::print_stdout, reason = "the demo's output is its data")]
+fn println_all(heading: &str, text: &str) {
+    println!("{heading}\n");
+    for line in text.lines() {
+        println!("    {line}");
+    }
+    println!();
+}

@@ -1,0 +1,150 @@
+//! The demo's application: a shop that writes an order and its mail in one transaction, with SQL of its own.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
+
+use crate::failure::Failure;
+
+/// Orders in one transaction.
+const TOGETHER: u32 = 5;
+/// Between two transactions, so that all of them take about four seconds.
+const SPREAD: Duration = Duration::from_secs(4);
+/// Every so many transactions one is rolled back: no order, and so no mail.
+const ROLLED_BACK: u32 = 12;
+
+#[derive(Clone)]
+pub struct Application {
+    pool: SqlitePool,
+    rows: u32,
+}
+
+/// What the application knows that it wrote.
+#[derive(Debug, Clone, Default)]
+pub struct Written {
+    pub transactions: u32,
+    /// Addresses of orders that were rolled back: no mail may ever go there.
+    pub rolled_back: Vec<String>,
+}
+
+/// Rows by state, as plain SQL counts them.
+#[derive(Debug, Clone, Default)]
+pub struct Look {
+    pub queued: u64,
+    pub claimed: u64,
+    pub sent: u64,
+    pub failed: u64,
+    /// Rows that were tried more than once, or are going to be.
+    pub retried: u64,
+}
+
+impl Look {
+    pub fn all(&self) -> u64 {
+        self.live() + self.sent + self.failed
+    }
+
+    pub fn live(&self) -> u64 {
+        self.queued + self.claimed
+    }
+}
+
+impl Application {
+    pub async fn open(folder: &Path, rows: u32) -> Result<Self, Failure> {
+        let options = SqliteConnectOptions::new()
+            .filename(folder.join("app.db"))
+            .busy_timeout(Duration::from_secs(10))
+            .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal);
+        let pool = SqlitePoolOptions::new().max_connections(2).connect_with(options).await?;
+        sqlx::query("CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT NOT NULL)")
+            .execute(&pool)
+            .await?;
+        Ok(Self { pool, rows })
+    }
+
+    pub fn pool(&self) -> &SqlitePool {
+        &self.pool
+    }
+
+    pub fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    /// Writes all orders, some of them in transactions that are rolled back.
+    pub async fn write_orders(self) -> Result<Written, Failure> {
+        let mut written = Written::default();
+        let transactions = self.rows.div_ceil(TOGETHER);
+        let pause = SPREAD / transactions;
+        for first in (0..self.rows).step_by(TOGETHER as usize) {
+            let orders = first..(first + TOGETHER).min(self.rows);
+            self.transaction(orders.map(address).collect::<Vec<_>>().as_slice(), true).await?;
+            written.transactions += 1;
+            if written.transactions % ROLLED_BACK == 0 {
+                let given_up = format!("changed-my-mind-{}@customers.example", written.transactions);
+                self.transaction(std::slice::from_ref(&given_up), false).await?;
+                written.rolled_back.push(given_up);
+            }
+            tokio::time::sleep(pause).await;
+        }
+        Ok(written)
+    }
+
+    async fn transaction(&self, customers: &[String], commit: bool) -> Result<(), Failure> {
+        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+        for customer in customers {
+            sqlx::query("INSERT INTO orders (customer) VALUES (?)")
+                .bind(customer)
+                .execute(&mut *transaction)
+                .await?;
+            sqlx::query(
+                "INSERT INTO mail_outbox (to_addresses, subject, body_text, status, retry_count, next_attempt_at, created_at) \
+                 VALUES (?, 'Thank you for your order', 'It is on its way.', 'queued', 0, \
+                 strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
+            )
+            .bind(customer)
+            .execute(&mut *transaction)
+            .await?;
+        }
+        Ok(if commit { transaction.commit().await } else { transaction.rollback().await }?)
+    }
+
+    /// The customers of rows that a worker holds.
+    pub async fn held(&self) -> Result<Vec<String>, Failure> {
+        let rows: Vec<(String,)> =
+            sqlx::query_as("SELECT to_addresses FROM mail_outbox WHERE status = 'dispatching'")
+                .fetch_all(&self.pool)
+                .await?;
+        Ok(rows.into_iter().map(|(address,)| address).collect())
+    }
+
+    /// Counts, with nothing but the application's own connection.
+    pub async fn look(&self) -> Result<Look, Failure> {
+        let counts: Vec<(String, i64, i64)> =
+            sqlx::query_as("SELECT status, COUNT(*), SUM(retry_count > 0) FROM mail_outbox GROUP BY status")
+                .fetch_all(&self.pool)
+                .await?;
+        let mut look = Look::default();
+        for (status, count, retried) in counts {
+            let count = u64::try_from(count).unwrap_or(0);
+            look.retried += u64::try_from(retried).unwrap_or(0);
+            match status.as_str() {
+                "queued" => look.queued = count,
+                "dispatching" => look.claimed = count,
+                "sent" => look.sent = count,
+                _ => look.failed += count,
+            }
+        }
+        Ok(look)
+    }
+}
+
+/// Most customers have a mailbox; some are refused at first, few for good, one wrote no address at all.
+fn address(order: u32) -> String {
+    match order {
+        7 => "this is not an address".to_owned(),
+        _ if order % 100 == 50 => format!("nobody-{order}@customers.example"),
+        _ if order % 200 == 120 => format!("full-{order}@customers.example"),
+        _ if order % 10 == 3 => format!("later-{order}@customers.example"),
+        _ => format!("customer-{order}@customers.example"),
+    }
+}

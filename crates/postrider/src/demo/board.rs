@@ -1,0 +1,86 @@
+//! Shows rows moving: bars that move on a terminal, lines elsewhere.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use super::application::Look;
+
+const WIDTH: u64 = 50;
+const LINES: usize = 5;
+
+pub struct Board {
+    rows: u64,
+    terminal: bool,
+    drawn: bool,
+}
+
+impl Board {
+    pub fn new(rows: u32) -> Self {
+        Self { rows: u64::from(rows), terminal: std::io::stdout().is_terminal(), drawn: false }
+    }
+
+    pub fn show(&mut self, elapsed: Duration, look: &Look, accepted: u64) {
+        let text = if self.terminal {
+            self.bars(elapsed, look, accepted)
+        } else {
+            self.line(elapsed, look, accepted)
+        };
+        put(&text);
+        self.drawn = true;
+    }
+
+    /// A line that stays, between the pictures.
+    pub fn say(&mut self, text: &str) {
+        put(&format!("{text}\n"));
+        self.drawn = false;
+    }
+
+    fn bars(&self, elapsed: Duration, look: &Look, accepted: u64) -> String {
+        let mut text = if self.drawn { format!("\x1b[{LINES}A") } else { String::new() };
+        for (name, count, colour) in [
+            ("queued", look.queued, 33),
+            ("dispatching", look.claimed, 36),
+            ("sent", look.sent, 32),
+            ("failed", look.failed, 31),
+        ] {
+            let filled = (count * WIDTH).div_ceil(self.rows.max(1)).min(WIDTH);
+            let bar = "█".repeat(usize::try_from(filled).unwrap_or(0));
+            let _ = writeln!(text, "\x1b[2K  {name:<12}{count:>6}  \x1b[{colour}m{bar}\x1b[0m");
+        }
+        let _ = writeln!(
+            text,
+            "\x1b[2K  {:.1} s, {} rows tried again, {accepted} mails at the server",
+            elapsed.as_secs_f64(),
+            look.retried
+        );
+        text
+    }
+
+    fn line(&self, elapsed: Duration, look: &Look, accepted: u64) -> String {
+        let heading = if self.drawn {
+            String::new()
+        } else {
+            format!(
+                "{:>7}  {:>7}  {:>11}  {:>6}  {:>6}  {:>11}  {:>9}\n",
+                "TIME", "QUEUED", "DISPATCHING", "SENT", "FAILED", "TRIED AGAIN", "AT SERVER"
+            )
+        };
+        format!(
+            "{heading}{:>5.1} s  {:>7}  {:>11}  {:>6}  {:>6}  {:>11}  {accepted:>9}\n",
+            elapsed.as_secs_f64(),
+            look.queued,
+            look.claimed,
+            look.sent,
+            look.failed,
+            look.retried
+        )
+    }
+}
+
+/// A picture that can't be shown is no reason to stop.
+fn put(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes());
+    let _ = out.flush();
+}

@@ -1,0 +1,173 @@
+//! A mail server of the demo's own, on loopback: takes mails, refuses some for now and some for good, and keeps a
+//! journal of what it accepted.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+
+/// How long the server ponders each mail: real ones do, and a worker should be caught with rows in its hands.
+const PONDER: Duration = Duration::from_millis(15);
+
+/// What the server knows.
+#[derive(Default)]
+struct Journal {
+    /// Address → the Message-ID of every mail to it that was accepted.
+    accepted: HashMap<String, Vec<String>>,
+    /// Address → how often it was refused for now.
+    refused: HashMap<String, u64>,
+}
+
+/// The running server; its tasks end with the process.
+pub struct Receiver {
+    port: u16,
+    journal: Arc<Mutex<Journal>>,
+}
+
+impl Receiver {
+    pub async fn start() -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let port = listener.local_addr()?.port();
+        let journal = Arc::<Mutex<Journal>>::default();
+        let shared = Arc::clone(&journal);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(Session::new(stream, Arc::clone(&shared)).converse());
+            }
+        });
+        Ok(Self { port, journal })
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Mails accepted so far, duplicates included.
+    pub fn accepted(&self) -> u64 {
+        self.read(|journal| journal.accepted.values().map(|mails| mails.len() as u64).sum())
+    }
+
+    /// Address → the Message-ID of every mail that it got.
+    pub fn journal(&self) -> HashMap<String, Vec<String>> {
+        self.read(|journal| journal.accepted.clone())
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&Journal) -> T) -> T {
+        look(&self.journal.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// One connection.
+struct Session {
+    lines: BufReader<OwnedReadHalf>,
+    out: OwnedWriteHalf,
+    journal: Arc<Mutex<Journal>>,
+    /// Recipients of the mail under way.
+    to: Vec<String>,
+}
+
+impl Session {
+    fn new(stream: TcpStream, journal: Arc<Mutex<Journal>>) -> Self {
+        // Without it, a reply may wait for the acknowledgement of the one before.
+        let _ = stream.set_nodelay(true);
+        let (read, out) = stream.into_split();
+        Self { lines: BufReader::new(read), out, journal, to: Vec::new() }
+    }
+
+    /// Until the client says QUIT or goes away, which workers that are killed do.
+    async fn converse(mut self) {
+        let _ = self.talk().await;
+    }
+
+    async fn talk(&mut self) -> io::Result<()> {
+        self.reply("220 demo.example ESMTP").await?;
+        let mut line = String::new();
+        loop {
+            line.clear();
+            if self.lines.read_line(&mut line).await? == 0 {
+                return Ok(());
+            }
+            let command = line.trim_end();
+            let verb = command.split([' ', ':']).next().unwrap_or_default().to_ascii_uppercase();
+            match verb.as_str() {
+                "EHLO" => {
+                    self.reply(
+                        "250-demo.example\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 ENHANCEDSTATUSCODES",
+                    )
+                    .await?;
+                }
+                "HELO" | "NOOP" => self.reply("250 2.0.0 fine").await?,
+                "MAIL" | "RSET" => {
+                    self.to.clear();
+                    self.reply("250 2.0.0 fine").await?;
+                }
+                "RCPT" => self.recipient(command).await?,
+                "DATA" => self.data().await?,
+                "QUIT" => return self.reply("221 2.0.0 bye").await,
+                _ => self.reply("502 5.5.1 not known here").await?,
+            }
+        }
+    }
+
+    async fn reply(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(format!("{text}\r\n").as_bytes()).await
+    }
+
+    async fn recipient(&mut self, command: &str) -> io::Result<()> {
+        let address = command.split(['<', '>']).nth(1).unwrap_or_default().to_owned();
+        let answer = self.judge(&address);
+        if answer.starts_with('2') {
+            self.to.push(address);
+        }
+        self.reply(answer).await
+    }
+
+    /// An address says what shall become of it.
+    fn judge(&self, address: &str) -> &'static str {
+        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        if address.starts_with("nobody") {
+            return "550 5.1.1 no such mailbox";
+        }
+        let full = address.starts_with("full");
+        let refusals = journal.refused.entry(address.to_owned()).or_default();
+        if full || (address.starts_with("later") && *refusals == 0) {
+            *refusals += 1;
+            return if full { "452 4.2.2 mailbox full" } else { "450 4.2.1 mailbox busy, try again" };
+        }
+        "250 2.1.5 fine"
+    }
+
+    async fn data(&mut self) -> io::Result<()> {
+        if self.to.is_empty() {
+            return self.reply("554 5.5.1 no valid recipients").await;
+        }
+        self.reply("354 go on").await?;
+        let mut message_id = String::new();
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            if self.lines.read_until(b'\n', &mut line).await? == 0 {
+                return Ok(());
+            }
+            if line == b".\r\n" {
+                break;
+            }
+            if let Some(id) = line.strip_prefix(b"Message-ID: ") {
+                message_id = String::from_utf8_lossy(id).trim().to_owned();
+            }
+        }
+        tokio::time::sleep(PONDER).await;
+        let accepted = std::mem::take(&mut self.to);
+        {
+            let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+            for address in accepted {
+                journal.accepted.entry(address).or_default().push(message_id.clone());
+            }
+        }
+        self.reply("250 2.0.0 accepted").await
+    }
+}

@@ -1,0 +1,62 @@
+//! A worker of the demo: the real `postrider run`, in a process of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+
+use crate::failure::Failure;
+
+/// A drain of a demo's rows takes no longer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub struct Worker {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Worker {
+    pub fn start(folder: &Path, number: u32) -> Result<Self, Failure> {
+        let log = folder.join(format!("worker-{number}.log"));
+        let child = Command::new(std::env::current_exe()?)
+            .args(["run", "--listen", "127.0.0.1:0", "--config"])
+            .arg(folder.join("postrider.toml"))
+            // Settings of the person who runs the demo must not reach it.
+            .env_clear()
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(std::fs::File::create(&log)?)
+            .kill_on_drop(true)
+            .spawn()?;
+        Ok(Self { child, log })
+    }
+
+    /// SIGKILL: nothing is handed back, nothing is finished.
+    pub async fn kill(&mut self) -> Result<(), Failure> {
+        Ok(self.child.kill().await?)
+    }
+
+    /// SIGTERM, and a drain.
+    pub async fn stop(&mut self) -> Result<(), Failure> {
+        let id = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        if let Some(id) = id {
+            kill_process(id, Signal::TERM).map_err(std::io::Error::from)?;
+        }
+        match tokio::time::timeout(PATIENCE, self.child.wait()).await {
+            Ok(status) if status.as_ref().is_ok_and(std::process::ExitStatus::success) => Ok(()),
+            Ok(status) => {
+                Err(Failure::Failed(format!("the worker ended badly ({status:?}):\n{}", self.last_words())))
+            }
+            Err(_) => Err(Failure::Failed(format!("the worker did not drain:\n{}", self.last_words()))),
+        }
+    }
+
+    /// The end of its log, for when something is wrong.
+    pub fn last_words(&self) -> String {
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(15)..].join("\n")
+    }
+}

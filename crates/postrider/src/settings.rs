@@ -1,0 +1,87 @@
+//! Settings: a TOML file, environment variables over it, and what stands in where there is neither.
+//!
+//! Owns: finding, reading and checking them. Must not: connect to anything. Invariant: a [`Settings`] in hand is right
+//! as far as can be told without connecting; every mistake was reported at once, each with its place and its remedy.
+//!
+//! ```text
+//! text ──parse──▶ Tree ◀──overlay── variables      (raw: values with their places)
+//!                  │
+//!                read, by key ─▶ Server, Store…, Transport…, RawLane, Mail…
+//!                  │
+//!                look up ─▶ Lane (contract parsed, stage, store and transport found)
+//! ```
+
+mod backends;
+mod lanes;
+mod load;
+mod lookup;
+mod mail;
+mod mistake;
+mod reader;
+mod secret;
+mod tree;
+mod units;
+mod variables;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use postrider_contract::Contract;
+use postrider_engine::Limits;
+
+pub use backends::{Server, StoreSettings, TransportSettings, address};
+pub use load::Sources;
+pub use lookup::source as contract_source;
+pub use mail::MailSettings;
+pub use mistake::{Mistakes, listed, suggest};
+pub use units::duration;
+
+/// Everything that the process was told, checked.
+#[derive(Debug)]
+pub struct Settings {
+    /// Relative paths in the settings start here.
+    pub base: PathBuf,
+    pub server: Server,
+    pub stores: BTreeMap<String, StoreSettings>,
+    pub transports: BTreeMap<String, TransportSettings>,
+    /// In the order of their names; those that are not enabled are left out.
+    pub lanes: Vec<LaneSettings>,
+    /// Only with the built-in settings, untouched, are tables made without being asked for.
+    pub makes_tables: bool,
+}
+
+/// One lane, its names looked up.
+#[derive(Debug, Clone)]
+pub struct LaneSettings {
+    pub name: String,
+    pub contract: Arc<Contract>,
+    /// An index into `contract.stages`.
+    pub stage: usize,
+    /// A key of [`Settings::stores`].
+    pub store: String,
+    /// A key of [`Settings::transports`].
+    pub transport: String,
+    pub limits: Limits,
+    pub mail: MailSettings,
+}
+
+impl Settings {
+    /// The named lane, or what would be right.
+    pub fn lane(&self, name: &str) -> Result<&LaneSettings, String> {
+        self.lanes.iter().find(|lane| lane.name == name).ok_or_else(|| {
+            format!("no lane `{name}`{}", suggest(name, self.lanes.iter().map(|lane| lane.name.as_str())))
+        })
+    }
+
+    /// The named lanes, or all of them if none is named.
+    pub fn lanes_named(&self, names: &[String]) -> Result<Vec<&LaneSettings>, String> {
+        if names.is_empty() {
+            return Ok(self.lanes.iter().collect());
+        }
+        names.iter().map(|name| self.lane(name)).collect()
+    }
+}

@@ -1,0 +1,165 @@
+//! `[server]`, `[stores.NAME]` and `[transports.NAME]`.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use super::reader::{Found, Reader};
+use super::secret::{References, Secret};
+use crate::wiring::{StoreKind, TransportKind, transport_mistakes};
+
+/// The listener, and what concerns the process as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// `None`: no listener at all (`listen = "off"`).
+    pub listen: Option<SocketAddr>,
+    /// How long a drain may take before the rest is handed back.
+    pub drain: Duration,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self { listen: Some(([127, 0, 0, 1], 8080).into()), drain: Duration::from_secs(25) }
+    }
+}
+
+/// A database to connect to.
+#[derive(Debug, Clone)]
+pub struct StoreSettings {
+    pub name: String,
+    pub kind: StoreKind,
+    pub url: Secret,
+    /// A way around a transaction pooler, for notifications.
+    pub listen_url: Option<Secret>,
+    pub connections: Option<u32>,
+}
+
+/// Somewhere to deliver to.
+#[derive(Debug, Clone)]
+pub struct TransportSettings {
+    pub name: String,
+    pub kind: TransportKind,
+    /// With the user, the password and every option in it, as the transport reads them.
+    pub url: Secret,
+}
+
+/// What a transport's table may say instead of its URL; the transport knows what each means.
+const OPTIONS: [&str; 22] = [
+    "tls",
+    "auth",
+    "allow_plaintext_auth",
+    "helo",
+    "connections",
+    "per_connection",
+    "batch",
+    "rate",
+    "max_size",
+    "idle",
+    "ca_file",
+    "timeout_connect",
+    "timeout_tls",
+    "timeout_greeting",
+    "timeout_ehlo",
+    "timeout_auth",
+    "timeout_mail",
+    "timeout_rcpt",
+    "timeout_data",
+    "timeout_block",
+    "timeout_end",
+    "durable",
+];
+
+impl Server {
+    pub fn read(mut reader: Reader<'_>) -> Self {
+        let mut server = Self::default();
+        if let Some(listen) = reader.parsed("listen", address) {
+            server.listen = listen;
+        }
+        if let Some(drain) = reader.duration("drain", Duration::ZERO..=Duration::from_hours(1)) {
+            server.drain = drain;
+        }
+        reader.finish();
+        server
+    }
+}
+
+/// `HOST:PORT` with a numeric host, or `off`.
+pub fn address(text: &str) -> Result<Option<SocketAddr>, &'static str> {
+    if text == "off" {
+        return Ok(None);
+    }
+    text.parse()
+        .map(Some)
+        .map_err(|_| "expected an address and a port, such as \"127.0.0.1:8080\", or \"off\"")
+}
+
+impl StoreSettings {
+    /// `None` where a mistake was noted.
+    pub fn read(name: String, mut reader: Reader<'_>) -> Option<Self> {
+        let url = reader.secret("url", References::All);
+        let url = reader.required("url", url, "url = \"postgres://user@host/database\" (or mysql:, sqlite:)");
+        let password = reader.secret("password", References::All).map(|found| found.value);
+        let listen_url = reader.secret("listen_url", References::All).map(|found| found.value);
+        let connections = reader.count("connections", 2..=200);
+        let kind = url.as_ref().and_then(|url| noted(&reader, url, StoreKind::of(url.value.expose())));
+        let whole = url.as_ref().and_then(|url| {
+            noted(&reader, url, with_options(url.value.expose(), None, password.as_ref(), &[]))
+        });
+        reader.finish();
+        Some(Self { name, kind: kind?, url: whole?, listen_url, connections })
+    }
+}
+
+impl TransportSettings {
+    /// `None` where a mistake was noted.
+    pub fn read(name: String, mut reader: Reader<'_>) -> Option<Self> {
+        let url = reader.secret("url", References::Variables);
+        let url = reader.required("url", url, "url = \"smtp://host:25\" (or smtps:, file:)");
+        let kind = url.as_ref().and_then(|url| noted(&reader, url, TransportKind::of(url.value.expose())));
+        let user = reader.text("user").map(|found| found.value);
+        let password = reader.secret("password", References::All).map(|found| found.value);
+        let options: Vec<(&str, String)> =
+            OPTIONS.into_iter().filter_map(|key| Some((key, reader.scalar(key)?))).collect();
+        let whole = url.as_ref().and_then(|url| {
+            noted(
+                &reader,
+                url,
+                with_options(url.value.expose(), user.as_deref(), password.as_ref(), &options),
+            )
+        });
+        if let (Some(url), Some(kind), Some(whole)) = (&url, kind, &whole) {
+            for text in transport_mistakes(kind, whole.expose()) {
+                reader.wrong_at(url.place.clone(), reader.key("url"), text);
+            }
+        }
+        reader.finish();
+        Some(Self { name, kind: kind?, url: whole? })
+    }
+}
+
+fn noted<T>(reader: &Reader<'_>, url: &Found<Secret>, result: Result<T, String>) -> Option<T> {
+    result.map_err(|text| reader.wrong_at(url.place.clone(), reader.key("url"), text)).ok()
+}
+
+/// The URL with what its table says besides it. Errors never repeat the URL: it may hold a password.
+pub(super) fn with_options(
+    url: &str,
+    user: Option<&str>,
+    password: Option<&Secret>,
+    options: &[(&str, String)],
+) -> Result<Secret, String> {
+    if user.is_none() && password.is_none() && options.is_empty() {
+        return Ok(Secret::new(url));
+    }
+    let mut whole = url::Url::parse(url).map_err(|error| format!("is not a URL: {error}"))?;
+    let no_host = |()| "has no host, so it takes no user and no password".to_owned();
+    if let Some(user) = user {
+        whole.set_username(user).map_err(no_host)?;
+    }
+    if let Some(password) = password {
+        whole.set_password(Some(password.expose())).map_err(no_host)?;
+    }
+    for (key, value) in options {
+        whole.query_pairs_mut().append_pair(key, value);
+    }
+    Ok(Secret::new(whole))
+}

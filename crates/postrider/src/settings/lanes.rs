@@ -1,0 +1,125 @@
+//! `[lanes.NAME]`: what runs, its limits, and what it overrides of its contract.
+
+use std::time::Duration;
+
+use super::mail::MailSettings;
+use super::mistake::Place;
+use super::reader::{Found, Reader};
+use super::tree::{Tree, to_toml};
+
+/// Tables of a contract that a lane may override; the contract's own reader knows their keys.
+const OVERRIDES: [&str; 13] = [
+    "table",
+    "columns",
+    "message",
+    "states",
+    "due",
+    "claim",
+    "group",
+    "lease",
+    "attempts",
+    "retry",
+    "cancel",
+    "requeue",
+    "retention",
+];
+
+/// A lane as it is written, its names not yet looked up.
+#[derive(Debug)]
+pub struct RawLane {
+    pub name: String,
+    pub place: Place,
+    pub enabled: bool,
+    pub contract: Option<Found<String>>,
+    pub stage: Option<Found<String>>,
+    pub store: Option<Found<String>>,
+    pub transport: Option<Found<String>>,
+    pub limits: RawLimits,
+    pub overrides: Overrides,
+    pub mail: MailSettings,
+}
+
+/// What a lane says of its limits; the rest comes from the contract or from defaults.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RawLimits {
+    pub concurrency: Option<u32>,
+    pub batch: Option<u32>,
+    pub held: Option<u32>,
+    pub bytes: Option<u64>,
+    pub timeout: Option<Duration>,
+    pub poll: Option<Duration>,
+    pub sweep: Option<Duration>,
+    pub single: Option<bool>,
+}
+
+/// The contract tables that a lane overrides, and where each stands.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    pub table: toml::Table,
+    pub places: Vec<(String, Place)>,
+}
+
+pub const TIMEOUTS: std::ops::RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
+pub const POLLS: std::ops::RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_hours(1);
+
+impl RawLane {
+    pub fn read(name: String, mut reader: Reader<'_>, mail: &MailSettings) -> Self {
+        let place = reader.place().clone();
+        let enabled = reader.boolean("enabled").unwrap_or(true);
+        let contract = reader.text("contract");
+        let stage = reader.text("stage");
+        let store = reader.text("store");
+        let transport = reader.text("transport");
+        let limits = RawLimits::read(&mut reader);
+        let mail = match reader.table("mail") {
+            Some(inner) => MailSettings::read(inner, mail.clone()),
+            None => mail.clone(),
+        };
+        let overrides = Overrides::read(&mut reader);
+        reader.finish();
+        Self { name, place, enabled, contract, stage, store, transport, limits, overrides, mail }
+    }
+}
+
+impl RawLimits {
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self {
+            concurrency: reader.count("concurrency", 1..=10_000),
+            batch: reader.count("batch", 1..=1_000),
+            held: reader.count("held", 1..=100_000),
+            bytes: reader.bytes("bytes", 1 << 20..=64 << 30),
+            timeout: reader.duration("timeout", TIMEOUTS),
+            poll: reader.duration("poll", POLLS),
+            sweep: reader.duration("sweep", Duration::from_millis(100)..=Duration::from_hours(1)),
+            single: reader.boolean("single"),
+        }
+    }
+}
+
+impl Overrides {
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let mut tree = Tree::new();
+        let mut places = Vec::new();
+        for key in OVERRIDES {
+            if let Some(entry) = reader.take(key) {
+                note(&mut places, key, &entry);
+                tree.insert(key.to_owned(), entry);
+            }
+        }
+        Self { table: to_toml(&tree), places }
+    }
+
+    /// Where the override of a contract key (`retry.base`) stands.
+    pub fn place(&self, key: &str) -> Option<&Place> {
+        self.places.iter().find(|(known, _)| known == key).map(|(_, place)| place)
+    }
+}
+
+fn note(places: &mut Vec<(String, Place)>, path: &str, entry: &super::tree::Entry) {
+    places.push((path.to_owned(), entry.place.clone()));
+    if let super::tree::Value::Table(inner) = &entry.value {
+        for (key, entry) in inner {
+            note(places, &format!("{path}.{key}"), entry);
+        }
+    }
+}

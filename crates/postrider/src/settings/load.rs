@@ -1,0 +1,136 @@
+//! From a file and variables to checked settings.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::backends::{Server, StoreSettings, TransportSettings};
+use super::lanes::RawLane;
+use super::lookup::lookup;
+use super::mail::MailSettings;
+use super::mistake::{Mistake, Mistakes, Place};
+use super::reader::{Context, Reader};
+use super::tree::{self, Tree};
+use super::{Settings, variables};
+
+/// What stands in where there is no file.
+const BUILT_IN: &str = include_str!("default.toml");
+
+/// The file that is looked for where none is named.
+const FILE_NAME: &str = "postrider.toml";
+
+/// Where settings come from.
+#[derive(Debug, Clone)]
+pub struct Sources {
+    /// `--config` or `POSTRIDER_CONFIG`.
+    pub config: Option<PathBuf>,
+    /// The folder that we were started in.
+    pub folder: PathBuf,
+    pub variables: Vec<(String, String)>,
+}
+
+impl Sources {
+    /// The process's own.
+    pub fn of_process(config: Option<PathBuf>) -> Self {
+        // A variable that is not UTF-8 can't be one of ours, nor hold a value that we could use.
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        Self { config, folder: PathBuf::new(), variables }
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    }
+
+    /// The file to read, if there is one.
+    fn file(&self) -> Option<PathBuf> {
+        match &self.config {
+            Some(file) => Some(self.folder.join(file)),
+            None => Some(self.folder.join(FILE_NAME)).filter(|file| file.exists()),
+        }
+    }
+}
+
+impl Settings {
+    pub fn load(sources: &Sources) -> Result<Self, Mistakes> {
+        let file = sources.file();
+        let mut tree = read(file.as_deref())?;
+        variables::overlay(&mut tree, &sources.variables);
+        let base = file.as_deref().and_then(Path::parent).unwrap_or(&sources.folder).to_owned();
+        let context =
+            Context { mistakes: RefCell::default(), base: &base, variable: &|name| sources.variable(name) };
+        let place = match &file {
+            Some(file) => Place::File { file: Arc::from(file.as_path()) },
+            None => Place::BuiltIn,
+        };
+        let written = Written::read(Reader::new(&context, "", place.clone(), tree));
+        let lanes = lookup(&written, &context, &place);
+        Mistakes::none_in(context.mistakes.into_inner())?;
+        let makes_tables =
+            file.is_none() && !sources.variables.iter().any(|(name, _)| variables::is_setting(name));
+        Ok(Self {
+            server: written.server,
+            stores: written.stores.into_iter().map(|store| (store.name.clone(), store)).collect(),
+            transports: written
+                .transports
+                .into_iter()
+                .map(|transport| (transport.name.clone(), transport))
+                .collect(),
+            lanes,
+            makes_tables,
+            base,
+        })
+    }
+}
+
+fn read(file: Option<&Path>) -> Result<Tree, Mistakes> {
+    let Some(file) = file else {
+        return Ok(tree::parse(BUILT_IN, None).expect("the built-in settings are TOML: a test reads them"));
+    };
+    let shared: Arc<Path> = Arc::from(file);
+    let text = std::fs::read_to_string(file).map_err(|error| Mistake {
+        place: Place::File { file: shared.clone() },
+        key: String::new(),
+        text: format!("can't be read: {error}"),
+    })?;
+    match tree::parse(&text, Some(&shared)) {
+        Ok(tree) => Ok(tree),
+        Err(mistakes) => {
+            Err(Mistakes::none_in(mistakes).expect_err("a text that does not parse has a mistake"))
+        }
+    }
+}
+
+/// Read, key by key; names not yet looked up.
+pub(super) struct Written {
+    pub server: Server,
+    pub stores: Vec<StoreSettings>,
+    /// All that were named, the mistaken ones too: a lane that names one is not wrong as well.
+    pub store_names: Vec<String>,
+    pub transports: Vec<TransportSettings>,
+    pub transport_names: Vec<String>,
+    pub lanes: Vec<RawLane>,
+}
+
+impl Written {
+    fn read(mut reader: Reader<'_>) -> Self {
+        let server = reader.table("server").map(Server::read).unwrap_or_default();
+        let stores = reader.tables("stores");
+        let store_names = stores.iter().map(|(name, _)| name.clone()).collect();
+        let stores =
+            stores.into_iter().filter_map(|(name, inner)| StoreSettings::read(name, inner)).collect();
+        let transports = reader.tables("transports");
+        let transport_names = transports.iter().map(|(name, _)| name.clone()).collect();
+        let transports =
+            transports.into_iter().filter_map(|(name, inner)| TransportSettings::read(name, inner)).collect();
+        let mail = match reader.table("mail") {
+            Some(inner) => MailSettings::read(inner, MailSettings::default()),
+            None => MailSettings::default(),
+        };
+        let lanes = reader.tables("lanes");
+        let lanes = lanes.into_iter().map(|(name, inner)| RawLane::read(name, inner, &mail)).collect();
+        reader.finish();
+        Self { server, stores, store_names, transports, transport_names, lanes }
+    }
+}

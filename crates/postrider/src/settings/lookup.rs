@@ -1,0 +1,213 @@
+//! From names to what they mean: a lane's contract, stage, store and transport.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use postrider_contract::{Contract, LaneSettings as Outside, Layer, Problem};
+use postrider_engine::Limits;
+
+use super::LaneSettings;
+use super::lanes::{Overrides, RawLane, RawLimits};
+use super::load::Written;
+use super::mistake::{Mistake, Place, suggest};
+use super::reader::{Context, Found};
+use crate::wiring::{ComposerKind, email_settings};
+
+/// What a contract calls the place of its outside names.
+const ENVIRONMENT: &str = "environment";
+
+/// The lanes whose names could all be found; for the others, mistakes.
+pub(super) fn lookup(written: &Written, context: &Context<'_>, whole: &Place) -> Vec<LaneSettings> {
+    let search = Search { written, context };
+    if written.lanes.iter().all(|lane| !lane.enabled) {
+        search.wrong(
+            whole,
+            "lanes",
+            "there is nothing to run: write [lanes.NAME] with a contract, a store and a transport",
+        );
+    }
+    written.lanes.iter().filter(|lane| lane.enabled).filter_map(|lane| search.lane(lane)).collect()
+}
+
+struct Search<'a> {
+    written: &'a Written,
+    context: &'a Context<'a>,
+}
+
+impl Search<'_> {
+    fn wrong(&self, place: &Place, key: impl Into<String>, text: impl Into<String>) {
+        let mistake = Mistake { place: place.clone(), key: key.into(), text: text.into() };
+        self.context.mistakes.borrow_mut().push(mistake);
+    }
+
+    fn lane(&self, lane: &RawLane) -> Option<LaneSettings> {
+        let store = self.named(lane, "store", lane.store.as_ref(), &self.written.store_names);
+        let transport = self.named(lane, "transport", lane.transport.as_ref(), &self.written.transport_names);
+        let (contract, outside) = self.contract(lane)?;
+        let stage = self.stage(lane, &contract)?;
+        let composer = &contract.stages[stage].composer;
+        if let Err(text) = ComposerKind::of(composer) {
+            self.wrong(&lane.place, format!("lanes.{}.contract", lane.name), text);
+        }
+        if let Err(mistakes) = email_settings(&lane.name, &lane.mail) {
+            for text in mistakes {
+                self.wrong(&lane.place, format!("lanes.{}.mail", lane.name), text);
+            }
+        }
+        let limits = limits(&lane.limits, outside, &contract);
+        Some(LaneSettings {
+            name: lane.name.clone(),
+            contract: Arc::new(contract),
+            stage,
+            store: store?,
+            transport: transport?,
+            limits,
+            mail: lane.mail.clone(),
+        })
+    }
+
+    /// A store or transport by name; the only one there is needs no name.
+    fn named(
+        &self,
+        lane: &RawLane,
+        key: &str,
+        found: Option<&Found<String>>,
+        known: &[String],
+    ) -> Option<String> {
+        let path = format!("lanes.{}.{key}", lane.name);
+        match (found, known) {
+            (Some(found), _) if known.contains(&found.value) => Some(found.value.clone()),
+            (Some(found), _) => {
+                let remedy = suggest(&found.value, known.iter().map(String::as_str));
+                self.wrong(&found.place, path, format!("no [{key}s.{}]{remedy}", found.value));
+                None
+            }
+            (None, [only]) => Some(only.clone()),
+            (None, []) => {
+                self.wrong(&lane.place, path, format!("there is no {key}: write [{key}s.NAME] with a url"));
+                None
+            }
+            (None, _) => {
+                self.wrong(&lane.place, path, format!("which of them? write {key} = \"{}\"", known[0]));
+                None
+            }
+        }
+    }
+
+    fn contract(&self, lane: &RawLane) -> Option<(Contract, Outside)> {
+        let (name, place) = match &lane.contract {
+            Some(found) => (found.value.as_str(), &found.place),
+            None => (lane.name.as_str(), &lane.place),
+        };
+        let key = format!("lanes.{}.contract", lane.name);
+        let (file, text) = match source(name, self.context.base) {
+            Ok(source) => source,
+            Err(text) => {
+                self.wrong(place, key, text);
+                return None;
+            }
+        };
+        let over = Layer::new("settings", format!("lanes.{}", lane.name), lane.overrides.table.clone());
+        let read = Contract::parse_with(&file, &text, std::slice::from_ref(&over)).and_then(|contract| {
+            let outside = contract.outside(ENVIRONMENT, self.context.variable)?;
+            let contract = Contract::parse_with(&file, &text, &[over, outside.layer])?;
+            Ok((contract, outside.lane))
+        });
+        read.map_err(|problems| {
+            let mistakes = problems.iter().map(|problem| mistake(problem, lane));
+            self.context.mistakes.borrow_mut().extend(mistakes);
+        })
+        .ok()
+    }
+
+    fn stage(&self, lane: &RawLane, contract: &Contract) -> Option<usize> {
+        let names = || contract.stages.iter().map(|stage| stage.name.as_str());
+        let key = format!("lanes.{}.stage", lane.name);
+        match &lane.stage {
+            Some(found) => {
+                let index = names().position(|name| name == found.value);
+                if index.is_none() {
+                    let remedy = suggest(&found.value, names());
+                    let text = format!("contract `{}` has no stage `{}`{remedy}", contract.name, found.value);
+                    self.wrong(&found.place, key, text);
+                }
+                index
+            }
+            None if contract.stages.len() == 1 => Some(0),
+            None => {
+                let stages: Vec<&str> = names().collect();
+                let text = format!(
+                    "contract `{}` has several stages: write stage = one of {}",
+                    contract.name,
+                    stages.join(", ")
+                );
+                self.wrong(&lane.place, key, text);
+                None
+            }
+        }
+    }
+}
+
+/// A contract's file name, for messages, and its text.
+pub fn source(name: &str, base: &Path) -> Result<(String, String), String> {
+    if let Some(text) = Contract::builtin(name) {
+        return Ok((format!("{name} (built in)"), text.to_owned()));
+    }
+    let is_path = name.contains(['/', '\\']) || Path::new(name).extension().is_some_and(|end| end == "toml");
+    if !is_path {
+        let remedy = suggest(name, Contract::builtin_names());
+        return Err(format!(
+            "no contract `{name}` is built in{remedy} (a contract of your own is a path: \"./{name}.toml\")"
+        ));
+    }
+    let path = base.join(name);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok((path.display().to_string(), text)),
+        Err(error) => Err(format!("the contract {} can't be read: {error}", path.display())),
+    }
+}
+
+/// A contract's mistake as one of the settings', at the lane's own line where the lane overrides it.
+fn mistake(problem: &Problem, lane: &RawLane) -> Mistake {
+    let text = match problem.remedy.as_str() {
+        "" => problem.what.clone(),
+        remedy => format!("{}; {remedy}", problem.what),
+    };
+    if problem.origin == ENVIRONMENT {
+        return Mistake { place: Place::Variable(problem.key.clone()), key: String::new(), text };
+    }
+    let place = match problem.place {
+        Some((line, _)) => Place::Line { file: Arc::from(Path::new(&problem.origin)), line },
+        None => overridden(&lane.overrides, &lane.name, &problem.key).unwrap_or_else(|| lane.place.clone()),
+    };
+    Mistake { place, key: problem.key.clone(), text }
+}
+
+fn overridden(overrides: &Overrides, lane: &str, key: &str) -> Option<Place> {
+    let key = key.strip_prefix("lanes.")?.strip_prefix(lane)?.strip_prefix('.')?;
+    // The deepest table that was written: a missing key has no place of its own.
+    let mut key = key;
+    loop {
+        match (overrides.place(key), key.rsplit_once('.')) {
+            (Some(place), _) => return Some(place.clone()),
+            (None, Some((outer, _))) => key = outer,
+            (None, None) => return None,
+        }
+    }
+}
+
+/// The names that operators already use win over the file, as every variable does. Defaults: enough at once to keep a relay busy, never more than a few batches in memory.
+fn limits(raw: &RawLimits, outside: Outside, contract: &Contract) -> Limits {
+    let batch = outside.batch.or(raw.batch).unwrap_or(contract.claim.batch);
+    Limits {
+        concurrency: outside.concurrency.or(raw.concurrency).unwrap_or(16) as usize,
+        batch,
+        held: raw.held.unwrap_or(batch.saturating_mul(4)) as usize,
+        bytes: raw.bytes.unwrap_or(64 << 20),
+        timeout: outside.timeout.or(raw.timeout).unwrap_or(Duration::from_mins(5)),
+        poll: outside.poll.or(raw.poll).unwrap_or(Duration::from_secs(1)),
+        sweep: raw.sweep.unwrap_or(Duration::from_secs(10)),
+        single: raw.single.unwrap_or(false),
+    }
+}

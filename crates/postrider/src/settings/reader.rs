@@ -1,0 +1,253 @@
+//! Reads a table of the raw form key by key. What was never asked for is an unknown key; every mistake is kept and
+//! reading goes on, so that one run tells them all.
+
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::time::Duration;
+
+use super::mistake::{Mistake, Place, suggest};
+use super::secret::{References, Secret, resolve};
+use super::tree::{Entry, Tree, Value};
+use super::units;
+
+/// What every reader of one load shares.
+pub struct Context<'a> {
+    pub mistakes: RefCell<Vec<Mistake>>,
+    /// Relative paths start here: the settings file's folder.
+    pub base: &'a Path,
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// One table, being read.
+pub struct Reader<'a> {
+    context: &'a Context<'a>,
+    path: String,
+    place: Place,
+    tree: Tree,
+    asked: Vec<&'static str>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(context: &'a Context<'a>, path: impl Into<String>, place: Place, tree: Tree) -> Self {
+        Self { context, path: path.into(), place, tree, asked: Vec::new() }
+    }
+
+    pub fn key(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// Where this table stands.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub fn base(&self) -> &Path {
+        self.context.base
+    }
+
+    /// A mistake about this table as a whole.
+    pub fn wrong(&self, text: impl Into<String>) {
+        self.wrong_at(self.place.clone(), self.path.clone(), text);
+    }
+
+    /// A mistake about one key of this table.
+    pub fn wrong_at(&self, place: Place, key: impl Into<String>, text: impl Into<String>) {
+        self.context.mistakes.borrow_mut().push(Mistake { place, key: key.into(), text: text.into() });
+    }
+
+    /// The written value, as it is.
+    pub fn take(&mut self, key: &'static str) -> Option<Entry> {
+        self.asked.push(key);
+        self.tree.remove(key)
+    }
+
+    fn read<T>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        convert: impl FnOnce(&Value) -> Option<T>,
+    ) -> Option<Found<T>> {
+        let entry = self.take(key)?;
+        let value = convert(&entry.value);
+        if value.is_none() {
+            let text = format!("{} is no good here: expected {expected}", shown(&entry.value));
+            self.wrong_at(entry.place.clone(), self.key(key), text);
+        }
+        value.map(|value| Found { value, place: entry.place })
+    }
+
+    pub fn text(&mut self, key: &'static str) -> Option<Found<String>> {
+        self.read(key, "a text in quotes", |value| match value {
+            Value::Text(text) | Value::Untyped(text) => Some(text.clone()),
+            _ => None,
+        })
+    }
+
+    pub fn boolean(&mut self, key: &'static str) -> Option<bool> {
+        let found = self.read(key, "true or false", |value| match value {
+            Value::Bool(truth) => Some(*truth),
+            Value::Untyped(text) => text.parse().ok(),
+            _ => None,
+        });
+        found.map(|found| found.value)
+    }
+
+    /// A whole number within `range`.
+    pub fn count(&mut self, key: &'static str, range: RangeInclusive<u32>) -> Option<u32> {
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        let found = self.read(key, &expected, |value| {
+            let number = match value {
+                Value::Integer(number) => *number,
+                Value::Untyped(text) => text.trim().parse().ok()?,
+                _ => return None,
+            };
+            u32::try_from(number).ok().filter(|number| range.contains(number))
+        });
+        found.map(|found| found.value)
+    }
+
+    pub fn duration(&mut self, key: &'static str, range: RangeInclusive<Duration>) -> Option<Duration> {
+        let (least, most) = (units::written(*range.start()), units::written(*range.end()));
+        let expected = format!("a duration from {least} to {most}, such as \"30s\"");
+        let found = self.read(key, &expected, |value| match value {
+            Value::Text(text) | Value::Untyped(text) => {
+                units::duration(text).filter(|duration| range.contains(duration))
+            }
+            _ => None,
+        });
+        found.map(|found| found.value)
+    }
+
+    pub fn bytes(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
+        let expected = format!("a size from {} to {} bytes, such as \"25MB\"", range.start(), range.end());
+        let found = self.read(key, &expected, |value| {
+            let size = match value {
+                Value::Integer(number) => u64::try_from(*number).ok()?,
+                Value::Text(text) | Value::Untyped(text) => units::bytes(text)?,
+                _ => return None,
+            };
+            Some(size).filter(|size| range.contains(size))
+        });
+        found.map(|found| found.value)
+    }
+
+    /// A text that `parse` makes something of; its error says what would be right.
+    pub fn parsed<T, E: Display>(
+        &mut self,
+        key: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        let found = self.text(key)?;
+        match parse(&found.value) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.wrong_at(found.place, self.key(key), format!("`{}`: {error}", found.value));
+                None
+            }
+        }
+    }
+
+    /// A value that must not be seen, its reference followed.
+    pub fn secret(&mut self, key: &'static str, allowed: References) -> Option<Found<Secret>> {
+        let entry = self.take(key)?;
+        let (Value::Text(written) | Value::Untyped(written)) = &entry.value else {
+            let text = format!("{} is no good here: expected a text in quotes", entry.value.kind());
+            self.wrong_at(entry.place, self.key(key), text);
+            return None;
+        };
+        match resolve(written, allowed, self.context.base, self.context.variable) {
+            Ok(value) => Some(Found { value, place: entry.place }),
+            Err(text) => {
+                self.wrong_at(entry.place, self.key(key), text);
+                None
+            }
+        }
+    }
+
+    /// Any single value, as text, for someone else to read.
+    pub fn scalar(&mut self, key: &'static str) -> Option<String> {
+        let found = self.read(key, "a single value", |value| match value {
+            Value::Text(text) | Value::Untyped(text) => Some(text.clone()),
+            Value::Integer(number) => Some(number.to_string()),
+            Value::Float(number) => Some(number.to_string()),
+            Value::Bool(truth) => Some(truth.to_string()),
+            Value::List(_) | Value::Table(_) | Value::Time(_) => None,
+        });
+        found.map(|found| found.value)
+    }
+
+    /// A table in this table.
+    pub fn table(&mut self, key: &'static str) -> Option<Reader<'a>> {
+        let entry = self.take(key)?;
+        self.inner(key, entry)
+    }
+
+    /// A table of named tables: `[stores.NAME]`.
+    pub fn tables(&mut self, key: &'static str) -> Vec<(String, Reader<'a>)> {
+        let Some(Reader { tree, path, context, .. }) = self.table(key) else { return Vec::new() };
+        let outer = Reader::new(context, path, self.place.clone(), Tree::new());
+        tree.into_iter()
+            .filter_map(|(name, entry)| outer.inner(&name, entry).map(|inner| (name, inner)))
+            .collect()
+    }
+
+    /// A list of tables: `[[mail.dkim]]`.
+    pub fn list_of_tables(&mut self, key: &'static str) -> Vec<Reader<'a>> {
+        let Some(entry) = self.take(key) else { return Vec::new() };
+        match entry.value {
+            Value::List(list) => list.into_iter().filter_map(|entry| self.inner(key, entry)).collect(),
+            _ => self.inner(key, entry).into_iter().collect(),
+        }
+    }
+
+    fn inner(&self, key: &str, entry: Entry) -> Option<Reader<'a>> {
+        let path = self.key(key);
+        match entry.value {
+            Value::Table(tree) => Some(Reader::new(self.context, path, entry.place, tree)),
+            other => {
+                let text = format!("{} is no good here: expected a table, `[{path}]`", shown(&other));
+                self.wrong_at(entry.place, path, text);
+                None
+            }
+        }
+    }
+
+    /// Says so where a key that must be there is not.
+    pub fn required<T>(&self, key: &str, found: Option<T>, example: &str) -> Option<T> {
+        if found.is_none() && !self.has_mistake_at(&self.key(key)) {
+            self.wrong(format!("`{key}` is missing: write {example}"));
+        }
+        found
+    }
+
+    fn has_mistake_at(&self, key: &str) -> bool {
+        self.context.mistakes.borrow().iter().any(|mistake| mistake.key == key)
+    }
+
+    /// What is left was never asked for.
+    pub fn finish(self) {
+        for (key, entry) in &self.tree {
+            let text = format!("unknown key{}", suggest(key, self.asked.iter().copied()));
+            self.wrong_at(entry.place.clone(), self.key(key), text);
+        }
+    }
+}
+
+/// A value that was read, and where it stands, for mistakes that only show later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found<T> {
+    pub value: T,
+    pub place: Place,
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Text(text) | Value::Untyped(text) | Value::Time(text) => format!("`{text}`"),
+        Value::Integer(number) => format!("`{number}`"),
+        Value::Float(number) => format!("`{number}`"),
+        Value::Bool(truth) => format!("`{truth}`"),
+        Value::List(_) | Value::Table(_) => value.kind().to_owned(),
+    }
+}

@@ -1,0 +1,174 @@
+use std::path::Path;
+use std::time::Duration;
+
+use postrider_contract::Schedule;
+
+use super::*;
+
+fn load(text: &str, variables: &[(&str, &str)]) -> Result<Settings, Mistakes> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("postrider.toml"), text).unwrap();
+    load_in(folder.path(), variables)
+}
+
+fn load_in(folder: &Path, variables: &[(&str, &str)]) -> Result<Settings, Mistakes> {
+    let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Settings::load(&Sources { config: None, folder: folder.to_owned(), variables })
+}
+
+/// Each mistake on a line, without the folder.
+fn mistakes(text: &str, variables: &[(&str, &str)]) -> String {
+    let text = load(text, variables).unwrap_err().to_string();
+    text.lines()
+        .map(|line| line.split_once("/postrider.toml").map_or(line, |(_, rest)| rest))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+const GOOD: &str = r#"
+[stores.main]
+url = "sqlite:app.db"
+[transports.relay]
+url = "smtp://127.0.0.1:25"
+[lanes.mail]
+contract = "mail_outbox"
+"#;
+
+#[test]
+fn the_only_store_transport_and_stage_need_no_name() {
+    let settings = load(GOOD, &[]).unwrap();
+    let lane = settings.lane("mail").unwrap();
+    assert_eq!((lane.store.as_str(), lane.transport.as_str(), lane.stage), ("main", "relay", 0));
+    assert_eq!(lane.limits.batch, lane.contract.claim.batch, "the contract's, where the lane says nothing");
+    assert_eq!(settings.server, Server::default());
+    assert!(!settings.makes_tables, "tables are made by themselves only where there is no file");
+}
+
+#[test]
+fn without_a_file_the_built_in_settings_stand_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = load_in(folder.path(), &[]).unwrap();
+    assert_eq!(settings.lanes.iter().map(|lane| lane.name.as_str()).collect::<Vec<_>>(), ["mail_outbox"]);
+    assert!(settings.makes_tables);
+    let touched = load_in(folder.path(), &[("POSTRIDER__STORES__MAIN__URL", "postgres://db/app")]).unwrap();
+    assert!(!touched.makes_tables, "another database is not ours to change unasked");
+}
+
+#[test]
+fn two_mistakes_are_both_reported_with_line_key_and_remedy() {
+    let text = format!("{GOOD}concurency = 4\nbatch = 0\n");
+    assert_eq!(
+        mistakes(&text, &[]),
+        ":8: lanes.mail.concurency: unknown key; did you mean `concurrency`?\n\
+         :9: lanes.mail.batch: `0` is no good here: expected a whole number from 1 to 1000\n\
+         2 mistakes in the settings; nothing was started or changed"
+    );
+}
+
+#[test]
+fn names_that_lead_nowhere_are_reported_with_the_nearest() {
+    let text = "[stores.main]\nurl = \"postgre://u:hunter2@h/d\"\n[transports.relay]\nurl = \"smtp://127.0.0.1\"\n\
+                [lanes.a]\ncontract = \"mail_outbx\"\nstore = \"mian\"\n[lanes.b]\ncontract = \"mail_outbox\"\nstage = \"dispach\"\n";
+    let text = mistakes(text, &[]);
+    assert!(
+        text.contains(":2: stores.main.url: `postgre:` is not known here; did you mean `postgres`?"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            ":6: lanes.a.contract: no contract `mail_outbx` is built in; did you mean `mail_outbox`?"
+        ),
+        "{text}"
+    );
+    assert!(text.contains(":7: lanes.a.store: no [stores.mian]; did you mean `main`?"), "{text}");
+    assert!(
+        text.contains(
+            ":10: lanes.b.stage: contract `mail_outbox` has no stage `dispach`; did you mean `dispatch`?"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("hunter2"), "{text}");
+}
+
+#[test]
+fn a_lane_overrides_its_contract_and_mistakes_keep_their_line() {
+    let good = format!(
+        "{GOOD}[lanes.mail.retry]\nbase = \"1s\"\njitter = 0.0\n[lanes.mail.columns]\nattempts = \"retryCount\"\n"
+    );
+    let settings = load(&good, &[]).unwrap();
+    let contract = &settings.lane("mail").unwrap().contract;
+    assert_eq!(contract.column(postrider_contract::Role::Attempts), Some("retryCount"));
+    let wrong = mistakes(&format!("{GOOD}[lanes.mail.retry]\nbase = \"1s\"\njitter = 7\n"), &[]);
+    assert!(wrong.starts_with(":10: lanes.mail.retry.jitter: "), "{wrong}");
+}
+
+#[test]
+fn m05_the_seeds_own_names_work_and_are_named_when_wrong() {
+    let settings =
+        load(GOOD, &[("DISPATCH_MAX_ATTEMPTS", "9"), ("DISPATCH_BACKOFF_BASE_SECONDS", "7")]).unwrap();
+    let stage = &settings.lane("mail").unwrap().contract.stages[0];
+    assert_eq!(stage.attempts.max, 9);
+    assert!(
+        matches!(stage.retry_rule.schedule, Schedule::Exponential { base, .. } if base == Duration::from_secs(7))
+    );
+    let wrong = mistakes(GOOD, &[("DISPATCH_BACKOFF_JITTER", "3")]);
+    assert!(wrong.starts_with("DISPATCH_BACKOFF_JITTER: "), "{wrong}");
+}
+
+#[test]
+fn a_variable_wins_over_the_file_and_is_named_when_wrong() {
+    let text = format!("{GOOD}concurrency = 2\n");
+    let settings = load(&text, &[("POSTRIDER__LANES__MAIL__CONCURRENCY", "8")]).unwrap();
+    assert_eq!(settings.lane("mail").unwrap().limits.concurrency, 8);
+    let wrong = mistakes(&text, &[("POSTRIDER__LANES__MAIL__CONCURRENCY", "lots")]);
+    assert!(
+        wrong.starts_with(
+            "POSTRIDER__LANES__MAIL__CONCURRENCY: lanes.mail.concurrency: `lots` is no good here"
+        ),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn secrets_are_followed_and_never_shown() {
+    let text = GOOD.replace("sqlite:app.db", "env://DATABASE") + "[lanes.x]\ncontract = \"nothing\"\n";
+    let variables = [("DATABASE", "postgres://app:hunter2@db/app")];
+    assert!(!mistakes(&text, &variables).contains("hunter2"));
+    let settings = load(&GOOD.replace("sqlite:app.db", "env://DATABASE"), &variables).unwrap();
+    assert_eq!(settings.stores["main"].url.expose(), "postgres://app:hunter2@db/app");
+    assert!(!format!("{settings:?}").contains("hunter2"));
+}
+
+#[test]
+fn a_password_of_its_own_joins_the_url() {
+    let text = GOOD.replace(
+        "url = \"smtp://127.0.0.1:25\"",
+        "url = \"smtps://relay.example\"\nuser = \"shop\"\npassword = \"env://PW\"",
+    );
+    let settings = load(&text, &[("PW", "a/b@c")]).unwrap();
+    assert_eq!(settings.transports["relay"].url.expose(), "smtps://shop:a%2Fb%40c@relay.example");
+}
+
+#[test]
+fn what_is_not_toml_has_its_line() {
+    let text = mistakes("[server]\nlisten = \n", &[]);
+    assert!(text.starts_with(":2: not TOML: "), "{text}");
+}
+
+#[test]
+fn nothing_to_run_is_a_mistake() {
+    assert!(mistakes("", &[]).contains("there is nothing to run"));
+    assert!(mistakes(&format!("{GOOD}enabled = false\n"), &[]).contains("there is nothing to run"));
+}
+
+#[test]
+fn m08_mail_settings_of_a_lane_go_over_the_global_ones() {
+    let text = format!(
+        "[mail]\nfrom = \"a@example.com\"\nsize_limit = \"1MB\"\n{GOOD}[lanes.mail.mail]\nfrom = \"b@example.com\"\n"
+    );
+    let settings = load(&text, &[]).unwrap();
+    let mail = &settings.lane("mail").unwrap().mail;
+    assert_eq!((mail.from.as_deref(), mail.size_limit), (Some("b@example.com"), 1 << 20));
+    let wrong = mistakes(&format!("[mail]\nfrom = \"nobody\"\n{GOOD}"), &[]);
+    assert!(wrong.contains("from: "), "{wrong}");
+}

@@ -1,0 +1,277 @@
+//! From settings to things that work. The only place that matches on backend kinds.
+//!
+//! Owns: which URL means which store or transport, which name means which composer. Must not: run lanes. Invariant:
+//! every lane on one store shares one database, and with it its connections.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use postrider_composers::{EmailComposer, email};
+use postrider_mail::address::parse_mailbox;
+use postrider_mail::{Address, Signer, Templates};
+use postrider_seams::store::Error;
+use postrider_seams::{Backend, Composer, Migrate, Produce, Transport};
+use postrider_transport_file::{Config, FileTransport};
+use postrider_transport_smtp::Smtp;
+use {
+    postrider_store_mysql as mysql, postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
+};
+
+use crate::failure::Failure;
+use crate::settings::{
+    LaneSettings, MailSettings, Settings, StoreSettings, TransportSettings, listed, suggest,
+};
+
+/// A database that contracts can be run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreKind {
+    Postgres,
+    Mysql,
+    Sqlite,
+}
+
+/// A way to deliver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransportKind {
+    Smtp,
+    Folder,
+}
+
+/// What makes envelopes of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComposerKind {
+    Email,
+}
+
+const STORES: [(&str, StoreKind); 5] = [
+    ("postgres", StoreKind::Postgres),
+    ("postgresql", StoreKind::Postgres),
+    ("mysql", StoreKind::Mysql),
+    ("mariadb", StoreKind::Mysql),
+    ("sqlite", StoreKind::Sqlite),
+];
+const TRANSPORTS: [(&str, TransportKind); 3] =
+    [("smtp", TransportKind::Smtp), ("smtps", TransportKind::Smtp), ("file", TransportKind::Folder)];
+const COMPOSERS: [(&str, ComposerKind); 1] = [("email", ComposerKind::Email)];
+
+impl StoreKind {
+    /// By the URL's scheme. The error shows only that: the rest may hold a password.
+    pub fn of(url: &str) -> Result<Self, String> {
+        by_scheme(url, &STORES)
+    }
+}
+
+impl TransportKind {
+    pub fn of(url: &str) -> Result<Self, String> {
+        by_scheme(url, &TRANSPORTS)
+    }
+}
+
+impl ComposerKind {
+    pub fn of(name: &str) -> Result<Self, String> {
+        let names = COMPOSERS.map(|(name, _)| name);
+        COMPOSERS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind).ok_or_else(|| {
+            format!("its composer `{name}` is not in this version, which has {}", listed(&names))
+        })
+    }
+}
+
+fn by_scheme<T: Copy>(url: &str, known: &[(&'static str, T)]) -> Result<T, String> {
+    let Some((scheme, _)) = url.split_once(':') else {
+        let schemes: Vec<&str> = known.iter().map(|(scheme, _)| *scheme).collect();
+        return Err(format!("has no scheme: it starts with one of {}, and a colon", listed(&schemes)));
+    };
+    let found = known.iter().find(|(name, _)| *name == scheme).map(|(_, kind)| *kind);
+    found.ok_or_else(|| {
+        format!("`{scheme}:` is not known here{}", suggest(scheme, known.iter().map(|(scheme, _)| *scheme)))
+    })
+}
+
+/// Everything that can be done with a lane's table.
+pub trait Table: Backend + Produce {}
+impl<T: Backend + Produce> Table for T {}
+
+/// The lanes' way to their databases and targets. Databases connect when first used.
+pub struct Wiring {
+    databases: BTreeMap<String, Database>,
+    /// Made when first asked for; lanes with the same target share its connections.
+    transports: Mutex<BTreeMap<String, Arc<dyn Transport>>>,
+    targets: BTreeMap<String, TransportSettings>,
+    base: PathBuf,
+}
+
+#[derive(Clone)]
+enum Database {
+    Postgres(Box<postgres::Database>),
+    Mysql(mysql::Database),
+    Sqlite(sqlite::Database),
+}
+
+impl Wiring {
+    /// `create`: make SQLite files that are missing.
+    pub fn new(settings: &Settings, create: bool) -> Result<Self, Failure> {
+        let mut databases = BTreeMap::new();
+        for (name, store) in &settings.stores {
+            let database = Database::connect(store, &settings.base, create)
+                .map_err(|error| Failure::Failed(format!("store `{name}`: {error}")))?;
+            databases.insert(name.clone(), database);
+        }
+        let (targets, base) = (settings.transports.clone(), settings.base.clone());
+        Ok(Self { databases, transports: Mutex::default(), targets, base })
+    }
+
+    fn database(&self, lane: &LaneSettings) -> &Database {
+        self.databases.get(&lane.store).expect("the settings were looked up: every lane's store is there")
+    }
+
+    /// The lane's table, opened. A database that is away is a transient error.
+    pub async fn open(&self, lane: &LaneSettings) -> Result<Arc<dyn Table>, Error> {
+        let contract = (*lane.contract).clone();
+        let stage = contract.stages[lane.stage].name.clone();
+        Ok(match self.database(lane) {
+            Database::Postgres(database) => database.open(contract, &stage, &lane.name).await?,
+            Database::Mysql(database) => database.open(contract, &stage, &lane.name).await?,
+            Database::Sqlite(database) => database.open(contract, &stage, &lane.name).await?,
+        })
+    }
+
+    /// The lane's table for `migrate`, whether it is there or not.
+    pub fn migration(&self, lane: &LaneSettings) -> Arc<dyn Migrate> {
+        let contract = (*lane.contract).clone();
+        match self.database(lane) {
+            Database::Postgres(database) => database.migration(contract),
+            Database::Mysql(database) => database.migration(contract),
+            Database::Sqlite(database) => database.migration(contract),
+        }
+    }
+
+    /// The lane's target. Nothing is connected yet; a folder is made.
+    pub fn transport(&self, lane: &LaneSettings) -> Result<Arc<dyn Transport>, Failure> {
+        let mut made = self.transports.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(transport) = made.get(&lane.transport) {
+            return Ok(Arc::clone(transport));
+        }
+        let target = &self.targets[&lane.transport];
+        let transport = connect_transport(target, &self.base)
+            .map_err(|text| Failure::Failed(format!("transport `{}`: {text}", lane.transport)))?;
+        made.insert(lane.transport.clone(), Arc::clone(&transport));
+        Ok(transport)
+    }
+
+    pub fn composer(lane: &LaneSettings) -> Result<Arc<dyn Composer>, Failure> {
+        let name = &lane.contract.stages[lane.stage].composer;
+        match ComposerKind::of(name).map_err(Failure::Misuse)? {
+            ComposerKind::Email => {
+                let settings = email_settings(&lane.name, &lane.mail)
+                    .map_err(|mistakes| Failure::Misuse(mistakes.join("; ")))?;
+                Ok(Arc::new(EmailComposer::new(settings)))
+            }
+        }
+    }
+
+    /// Gives the connections back.
+    pub async fn close(&self) {
+        for database in self.databases.values() {
+            match database {
+                Database::Postgres(database) => database.close().await,
+                Database::Mysql(database) => database.close().await,
+                Database::Sqlite(database) => database.close().await,
+            }
+        }
+    }
+}
+
+impl Database {
+    fn connect(store: &StoreSettings, base: &Path, create: bool) -> Result<Self, Error> {
+        let url = store.url.expose();
+        match store.kind {
+            StoreKind::Postgres => {
+                let mut settings = postgres::Settings::new(url);
+                settings.listen_url = store.listen_url.as_ref().map(|url| url.expose().to_owned());
+                settings.connections = store.connections.unwrap_or(settings.connections);
+                postgres::Database::connect(&settings).map(Box::new).map(Self::Postgres)
+            }
+            StoreKind::Mysql => {
+                let mut settings = mysql::Settings::new(url);
+                settings.connections = store.connections.unwrap_or(settings.connections);
+                mysql::Database::connect(&settings).map(Self::Mysql)
+            }
+            StoreKind::Sqlite => {
+                let mut settings = sqlite::Settings::new(beside(url, base));
+                settings.create = create;
+                sqlite::Database::connect(&settings).map(Self::Sqlite)
+            }
+        }
+    }
+}
+
+/// A relative file name starts at the settings file's folder, wherever we were started.
+fn beside(url: &str, base: &Path) -> String {
+    let name = url.strip_prefix("sqlite:").unwrap_or(url);
+    let name = name.strip_prefix("//").unwrap_or(name);
+    if name.starts_with(':') {
+        return url.to_owned();
+    }
+    format!("sqlite:{}", base.join(name).display())
+}
+
+fn connect_transport(transport: &TransportSettings, base: &Path) -> Result<Arc<dyn Transport>, String> {
+    let url = transport.url.expose();
+    match transport.kind {
+        TransportKind::Smtp => match Smtp::from_url(url) {
+            Ok(smtp) => Ok(Arc::new(smtp)),
+            Err(error) => Err(error.mistakes.join("; ")),
+        },
+        TransportKind::Folder => match FileTransport::new(Config::new(base.join(folder_name(url)))) {
+            Ok(folder) => Ok(Arc::new(folder)),
+            Err(error) => Err(error.to_string()),
+        },
+    }
+}
+
+/// Every mistake in a transport's URL and options. Makes and connects nothing.
+pub fn transport_mistakes(kind: TransportKind, url: &str) -> Vec<String> {
+    match kind {
+        TransportKind::Smtp => postrider_transport_smtp::Settings::from_url(url)
+            .err()
+            .map_or_else(Vec::new, |error| error.mistakes),
+        TransportKind::Folder if folder_name(url).is_empty() => {
+            vec!["names no folder: write for example \"file:outbox\"".to_owned()]
+        }
+        TransportKind::Folder => Vec::new(),
+    }
+}
+
+/// `file:outbox`, `file:///var/outbox`; options are for other transports.
+fn folder_name(url: &str) -> &str {
+    let name = url.strip_prefix("file:").unwrap_or(url);
+    name.strip_prefix("//").unwrap_or(name)
+}
+
+/// What the composer needs of `[mail]`, or every mistake in it.
+pub fn email_settings(lane: &str, mail: &MailSettings) -> Result<email::Settings, Vec<String>> {
+    let mut settings = email::Settings::new(lane);
+    let mut mistakes = Vec::new();
+    settings.from = noted(&mut mistakes, "from", mail.from.as_deref().map(parse_mailbox));
+    settings.bounces = noted(&mut mistakes, "bounces", mail.bounces.as_deref().map(Address::parse));
+    settings.domain.clone_from(&mail.domain);
+    settings.size_limit = mail.size_limit;
+    settings.recipient_limit = mail.recipient_limit as usize;
+    for dkim in &mail.dkim {
+        let signer = Signer::new(&dkim.domain, &dkim.selector, dkim.key.expose());
+        settings.signers.extend(noted(&mut mistakes, "dkim", Some(signer)));
+    }
+    let locale = mail.locale.as_deref().unwrap_or("en");
+    let templates = mail.templates.as_deref().map(|folder| Templates::load(folder, locale));
+    settings.templates = noted(&mut mistakes, "templates", templates);
+    if mistakes.is_empty() { Ok(settings) } else { Err(mistakes) }
+}
+
+fn noted<T, E: std::fmt::Display>(
+    mistakes: &mut Vec<String>,
+    key: &str,
+    made: Option<Result<T, E>>,
+) -> Option<T> {
+    made?.map_err(|error| mistakes.push(format!("{key}: {error}"))).ok()
+}

@@ -1,0 +1,9 @@
+//! The real binary, from outside: what it prints, what it leaves behind, and its exit codes.
+
+mod commands;
+mod databases;
+mod demo;
+mod help;
+mod run;
+mod settings;
+mod shop;
