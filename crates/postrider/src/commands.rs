@@ -17,11 +17,13 @@ mod status;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use postrider_seams::migrate::Options;
+
 use crate::cli::{Cli, Command};
 use crate::demo;
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, Settings, Sources};
-use crate::wiring::{Table, Wiring};
+use crate::wiring::{Absent, Table, Wiring};
 
 /// Does what the command line says.
 pub async fn obey(cli: Cli) -> Result<(), Failure> {
@@ -31,7 +33,7 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
         Command::Completions(args) => completions::run(&args),
         Command::Contract(command) => contract::run(&command),
         Command::Run(args) => run::run(Desk::open_ready(config).await?, &args).await,
-        Command::Migrate(args) => migrate::run(&Desk::open_creating(config)?, &args).await,
+        Command::Migrate(args) => migrate::run(config, &args).await,
         Command::Check(args) => check::run(&Desk::open(config)?, &args).await,
         Command::Status(args) => status::run(&Desk::open(config)?, &args).await,
         Command::List(args) => list::run(&Desk::open(config)?, &args).await,
@@ -54,29 +56,33 @@ pub struct Desk {
 impl Desk {
     /// For commands that look at what is there.
     pub fn open(config: Option<PathBuf>) -> Result<Self, Failure> {
-        let settings = Settings::load(&Sources::of_process(config))?;
-        let wiring = Wiring::new(&settings, false)?;
-        Ok(Self { settings, wiring })
+        Self::open_with(config, Absent::Refuse)
     }
 
-    /// For `migrate`: SQLite files that are missing are made.
-    pub fn open_creating(config: Option<PathBuf>) -> Result<Self, Failure> {
+    pub fn open_with(config: Option<PathBuf>, absent: Absent) -> Result<Self, Failure> {
         let settings = Settings::load(&Sources::of_process(config))?;
-        let wiring = Wiring::new(&settings, true)?;
+        let wiring = Wiring::new(&settings, absent)?;
         Ok(Self { settings, wiring })
     }
 
     /// For `run` and `send`: where nobody set anything, file and tables are made without being asked for.
     pub async fn open_ready(config: Option<PathBuf>) -> Result<Self, Failure> {
         let settings = Settings::load(&Sources::of_process(config))?;
-        let wiring = Wiring::new(&settings, settings.makes_tables)?;
+        let absent = if settings.makes_tables { Absent::Make } else { Absent::Refuse };
+        let wiring = Wiring::new(&settings, absent)?;
         let desk = Self { settings, wiring };
         if desk.settings.makes_tables {
-            for lane in &desk.settings.lanes {
-                desk.wiring.migration(lane).apply(postrider_seams::migrate::Options::default()).await?;
-            }
+            desk.make_tables().await?;
         }
         Ok(desk)
+    }
+
+    /// Every lane's table, with what it lacks.
+    pub async fn make_tables(&self) -> Result<(), Failure> {
+        for lane in &self.settings.lanes {
+            self.wiring.migration(lane).apply(Options::default()).await?;
+        }
+        Ok(())
     }
 
     pub fn lane(&self, name: &str) -> Result<&LaneSettings, Failure> {

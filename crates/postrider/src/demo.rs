@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use crate::cli::DemoArgs;
 use crate::commands::Desk;
 use crate::failure::Failure;
+use crate::wiring::Absent;
 use application::Application;
 use audit::Audit;
 use board::Board;
@@ -96,10 +97,8 @@ impl Told {
 }
 
 async fn make_tables(file: &Path) -> Result<(), Failure> {
-    let desk = Desk::open_creating(Some(file.to_owned()))?;
-    for lane in &desk.settings.lanes {
-        desk.wiring.migration(lane).apply(postrider_seams::migrate::Options::default()).await?;
-    }
+    let desk = Desk::open_with(Some(file.to_owned()), Absent::Make)?;
+    desk.make_tables().await?;
     desk.wiring.close().await;
     Ok(())
 }

@@ -14,6 +14,7 @@ use postrider_seams::store::Error;
 use postrider_seams::{Backend, Composer, Migrate, Produce, Transport};
 use postrider_transport_file::{Config, FileTransport};
 use postrider_transport_smtp::Smtp;
+use tempfile::TempDir;
 use {
     postrider_store_mysql as mysql, postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
 };
@@ -92,6 +93,16 @@ fn by_scheme<T: Copy>(url: &str, known: &[(&'static str, T)]) -> Result<T, Strin
 pub trait Table: Backend + Produce {}
 impl<T: Backend + Produce> Table for T {}
 
+/// What to do about a SQLite file that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    /// Say so.
+    Refuse,
+    Make,
+    /// Take it for an empty one, and leave no trace: `migrate --print`.
+    Imagine,
+}
+
 /// The lanes' way to their databases and targets. Databases connect when first used.
 pub struct Wiring {
     databases: BTreeMap<String, Database>,
@@ -99,6 +110,8 @@ pub struct Wiring {
     transports: Mutex<BTreeMap<String, Arc<dyn Transport>>>,
     targets: BTreeMap<String, TransportSettings>,
     base: PathBuf,
+    /// Removed with us.
+    _imagined: Option<TempDir>,
 }
 
 #[derive(Clone)]
@@ -109,16 +122,17 @@ enum Database {
 }
 
 impl Wiring {
-    /// `create`: make SQLite files that are missing.
-    pub fn new(settings: &Settings, create: bool) -> Result<Self, Failure> {
+    pub fn new(settings: &Settings, absent: Absent) -> Result<Self, Failure> {
+        let imagined = if absent == Absent::Imagine { Some(tempfile::tempdir()?) } else { None };
         let mut databases = BTreeMap::new();
         for (name, store) in &settings.stores {
-            let database = Database::connect(store, &settings.base, create)
+            let create = absent == Absent::Make;
+            let database = Database::connect(store, &settings.base, create, imagined.as_ref())
                 .map_err(|error| Failure::Failed(format!("store `{name}`: {error}")))?;
             databases.insert(name.clone(), database);
         }
         let (targets, base) = (settings.transports.clone(), settings.base.clone());
-        Ok(Self { databases, transports: Mutex::default(), targets, base })
+        Ok(Self { databases, transports: Mutex::default(), targets, base, _imagined: imagined })
     }
 
     fn database(&self, lane: &LaneSettings) -> &Database {
@@ -183,7 +197,12 @@ impl Wiring {
 }
 
 impl Database {
-    fn connect(store: &StoreSettings, base: &Path, create: bool) -> Result<Self, Error> {
+    fn connect(
+        store: &StoreSettings,
+        base: &Path,
+        create: bool,
+        imagined: Option<&TempDir>,
+    ) -> Result<Self, Error> {
         let url = store.url.expose();
         match store.kind {
             StoreKind::Postgres => {
@@ -198,8 +217,12 @@ impl Database {
                 mysql::Database::connect(&settings).map(Self::Mysql)
             }
             StoreKind::Sqlite => {
-                let mut settings = sqlite::Settings::new(beside(url, base));
-                settings.create = create;
+                let file = sqlite_file(url, base);
+                let imagined =
+                    imagined.filter(|_| !file.exists()).map(|folder| folder.path().join("empty.db"));
+                let mut settings =
+                    sqlite::Settings::new(format!("sqlite:{}", imagined.as_ref().unwrap_or(&file).display()));
+                settings.create = create || imagined.is_some();
                 sqlite::Database::connect(&settings).map(Self::Sqlite)
             }
         }
@@ -207,13 +230,9 @@ impl Database {
 }
 
 /// A relative file name starts at the settings file's folder, wherever we were started.
-fn beside(url: &str, base: &Path) -> String {
+fn sqlite_file(url: &str, base: &Path) -> PathBuf {
     let name = url.strip_prefix("sqlite:").unwrap_or(url);
-    let name = name.strip_prefix("//").unwrap_or(name);
-    if name.starts_with(':') {
-        return url.to_owned();
-    }
-    format!("sqlite:{}", base.join(name).display())
+    base.join(name.strip_prefix("//").unwrap_or(name))
 }
 
 fn connect_transport(transport: &TransportSettings, base: &Path) -> Result<Arc<dyn Transport>, String> {

@@ -1,14 +1,17 @@
 //! `migrate`: makes tables, or adds what they lack. It never drops, rewrites, or fails on duplicates.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use postrider_seams::migrate::Options;
 
 use super::Desk;
 use crate::cli::MigrateArgs;
 use crate::failure::Failure;
+use crate::wiring::Absent;
 
-pub async fn run(desk: &Desk, args: &MigrateArgs) -> Result<(), Failure> {
+pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Failure> {
+    let desk = Desk::open_with(config, if args.print { Absent::Imagine } else { Absent::Make })?;
     let options = Options { notify: args.notify };
     let mut out = std::io::stdout().lock();
     for lane in desk.lanes(&args.lanes)? {

@@ -5,8 +5,9 @@ fn migrate_prints_or_makes_and_then_nothing_is_missing() {
     let shop = Shop::new(Some(SQLITE));
     let printed = shop.run(&["migrate", "--print"]).fine();
     assert!(printed.out.contains("CREATE TABLE"), "{}", printed.out);
-    let said = shop.run(&["status"]).code(1);
-    assert!(said.out.contains("migrate"), "printing changed nothing: {}{}", said.out, said.err);
+    assert!(!shop.path("app.db").exists(), "printing changes nothing");
+    let said = shop.run(&["run", "--listen", "127.0.0.1:0"]).code(1);
+    assert!(said.err.contains("app.db"), "a missing file is named: {}", said.err);
     assert_eq!(shop.run(&["migrate"]).fine().out, printed.out, "what was printed is what is run");
     let again = shop.run(&["migrate"]).fine();
     assert_eq!(again.out, "");

@@ -36,6 +36,38 @@ async fn rows_become_mails_and_sigterm_drains() {
     assert_eq!(count(&pool, "dispatching").await, 0);
 }
 
+/// A relay that takes connections and never says a word.
+async fn held_by_a_silent_relay(drain: &str) -> (Shop, crate::shop::Running, std::net::TcpListener) {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let relay = format!("smtp://{}", silent.local_addr().unwrap());
+    let shop =
+        Shop::new(Some(&format!("{}[server]\ndrain = \"{drain}\"\n", SQLITE.replace("file:outbox", &relay))));
+    shop.run(&["migrate"]).fine();
+    let pool = shop.sql().await;
+    shop.insert(&pool, "a@example.com").await;
+    let running = shop.start();
+    eventually_count(&pool, "dispatching", 1).await;
+    (shop, running, silent)
+}
+
+#[tokio::test]
+async fn a_drain_ends_at_its_limit_and_says_what_is_left() {
+    let (_shop, mut running, _silent) = held_by_a_silent_relay("500ms").await;
+    running.signal(Signal::TERM);
+    assert_eq!(running.ended(Duration::from_secs(10)), Some(0), "{}", running.log());
+    assert!(running.log().contains("left=1"), "{}", running.log());
+}
+
+#[tokio::test]
+async fn a_second_signal_stops_at_once() {
+    let (_shop, mut running, _silent) = held_by_a_silent_relay("10m").await;
+    running.signal(Signal::TERM);
+    eventually("it drains", || running.log().contains("draining").then_some(()));
+    running.signal(Signal::TERM);
+    assert_eq!(running.ended(Duration::from_secs(5)), Some(0), "{}", running.log());
+    assert!(running.log().contains("stopped at once"), "{}", running.log());
+}
+
 #[tokio::test]
 async fn g2_what_a_killed_worker_held_is_delivered_by_the_next() {
     let shop = Shop::new(Some(&format!("{SQLITE}[lanes.mail.lease]\nfor = \"1s\"\n")));
