@@ -140,7 +140,8 @@ pub trait Store: Send + Sync {
     /// Deletes up to `limit` finished rows that are past their retention. Idempotent.
     async fn purge(&self, limit: u32) -> Result<u64, Error>;
 
-    /// How long until the next ready row falls due: zero if one is due now, `None` if none is waiting.
+    /// How long until the next ready row falls due: zero if one is due now, `None` if none is waiting. Where the due
+    /// time is computed a store may answer `None` until a row is due: polling is always enough.
     async fn next_due(&self) -> Result<Option<Duration>, Error>;
 
     /// Returns when rows were written, or at `deadline`. Cancel-safe. Spurious returns are fine.

@@ -130,11 +130,13 @@ impl Inspect for MemoryStore {
         let now = self.table.now();
         let table = self.table.lock();
         let rows = |states: &[StateId]| table.in_states(states);
-        let due = rows(&self.stage().ready)
-            .iter()
-            .filter_map(|id| due_at(self.contract(), self.stage(), &table.rows[id]))
-            .filter(|due| *due <= now && *due != i64::MIN)
-            .min();
+        // A row that was always due has been so since it was created.
+        let since = |row: &Row| match due_at(self.contract(), self.stage(), row)? {
+            i64::MIN => int(role(self.contract(), row, Role::Created)),
+            due => Some(due),
+        };
+        let ready = rows(&self.stage().ready);
+        let due = ready.iter().filter_map(|id| since(&table.rows[id])).filter(|due| *due <= now).min();
         let claim = rows(&self.claimed_states())
             .iter()
             .filter_map(|id| int(role(self.contract(), &table.rows[id], Role::ClaimedAt)))

@@ -370,7 +370,7 @@ ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT 1;
 
 -- deliver: lag: [] -> Other
-SELECT ((SELECT (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3) ORDER BY COALESCE(t."next_attempt_at", '-infinity') LIMIT 1))::float8,
+SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3) ORDER BY COALESCE(t."next_attempt_at", '-infinity') LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' ORDER BY t."last_attempt_at" LIMIT 1))::float8;
 
 -- deliver: show: [Ids] -> Other

@@ -251,7 +251,7 @@ ORDER BY t.`run_at`
 LIMIT 1;
 
 -- run: lag: [] -> Other
-SELECT (SELECT CAST(CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) - t.`run_at` * 1000 AS SIGNED) AS DOUBLE) / 1000000 FROM `jobs` AS t WHERE t.`state` = 'open' AND t.`run_at` <= FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000) AND t.`attempts` < 10 ORDER BY t.`run_at` LIMIT 1),
+SELECT (SELECT CAST(COALESCE(CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) - t.`run_at` * 1000 AS SIGNED), CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) - t.`created_at` * 1000 AS SIGNED)) AS DOUBLE) / 1000000 FROM `jobs` AS t WHERE t.`state` = 'open' AND t.`run_at` <= FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000) AND t.`attempts` < 10 ORDER BY t.`run_at` LIMIT 1),
   NULL;
 
 -- run: show: [Ids] -> Other

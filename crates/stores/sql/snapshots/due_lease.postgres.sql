@@ -198,7 +198,7 @@ ORDER BY t."run_at"
 LIMIT 1;
 
 -- run: lag: [] -> Other
-SELECT ((SELECT ((floor(extract(epoch FROM now()) * 1000000)::bigint - t."run_at"::bigint * 1000))::float8 / 1000000 FROM "jobs" AS t WHERE t."state" = 'open' AND t."run_at" <= floor(extract(epoch FROM now()) * 1000)::bigint AND t."attempts" < 10 ORDER BY t."run_at" LIMIT 1))::float8,
+SELECT ((SELECT (COALESCE((floor(extract(epoch FROM now()) * 1000000)::bigint - t."run_at"::bigint * 1000), (floor(extract(epoch FROM now()) * 1000000)::bigint - t."created_at"::bigint * 1000)))::float8 / 1000000 FROM "jobs" AS t WHERE t."state" = 'open' AND t."run_at" <= floor(extract(epoch FROM now()) * 1000)::bigint AND t."attempts" < 10 ORDER BY t."run_at" LIMIT 1))::float8,
   (NULL)::float8;
 
 -- run: show: [Ids] -> Other

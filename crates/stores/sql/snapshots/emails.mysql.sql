@@ -417,7 +417,7 @@ ORDER BY t.`next_attempt_at`
 LIMIT 1;
 
 -- intake: lag: [] -> Other
-SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'ACCEPTED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
+SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'ACCEPTED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'INTAKING' ORDER BY t.`updated_at` LIMIT 1);
 
 -- intake: show: [Ids] -> Other
@@ -1495,7 +1495,7 @@ ORDER BY t.`next_attempt_at`
 LIMIT 1;
 
 -- send: lag: [] -> Other
-SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'READY' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
+SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'READY' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'PROCESSING' ORDER BY t.`updated_at` LIMIT 1);
 
 -- send: show: as above
@@ -1975,7 +1975,7 @@ ORDER BY t.`next_attempt_at`
 LIMIT 1;
 
 -- sent_callback: lag: [] -> Other
-SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
+SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'CALLING-SENT-CALLBACK' ORDER BY t.`updated_at` LIMIT 1);
 
 -- sent_callback: show: as above
@@ -2455,7 +2455,7 @@ ORDER BY t.`next_attempt_at`
 LIMIT 1;
 
 -- failed_callback: lag: [] -> Other
-SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
+SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'CALLING-FAILED-CALLBACK' ORDER BY t.`updated_at` LIMIT 1);
 
 -- failed_callback: show: as above

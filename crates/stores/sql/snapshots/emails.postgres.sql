@@ -397,7 +397,7 @@ ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT 1;
 
 -- intake: lag: [] -> Other
-SELECT ((SELECT (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'ACCEPTED' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
+SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'ACCEPTED' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."updated_at") THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'INTAKING' ORDER BY t."updated_at" LIMIT 1))::float8;
 
 -- intake: show: [Ids] -> Other
@@ -1389,7 +1389,7 @@ ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT 1;
 
 -- send: lag: [] -> Other
-SELECT ((SELECT (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'READY' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
+SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'READY' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."updated_at") THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'PROCESSING' ORDER BY t."updated_at" LIMIT 1))::float8;
 
 -- send: show: as above
@@ -1795,7 +1795,7 @@ ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT 1;
 
 -- sent_callback: lag: [] -> Other
-SELECT ((SELECT (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
+SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."updated_at") THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'CALLING-SENT-CALLBACK' ORDER BY t."updated_at" LIMIT 1))::float8;
 
 -- sent_callback: show: as above
@@ -2201,7 +2201,7 @@ ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT 1;
 
 -- failed_callback: lag: [] -> Other
-SELECT ((SELECT (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
+SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."updated_at") THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'CALLING-FAILED-CALLBACK' ORDER BY t."updated_at" LIMIT 1))::float8;
 
 -- failed_callback: show: as above

@@ -314,7 +314,7 @@ ORDER BY t.`next_attempt_at`
 LIMIT 1;
 
 -- dispatch: lag: [] -> Other
-SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `mail_outbox` AS t WHERE t.`status` = 'queued' AND t.`next_attempt_at` <= UTC_TIMESTAMP(6) AND t.`retry_count` < 5 ORDER BY t.`next_attempt_at` LIMIT 1),
+SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `mail_outbox` AS t WHERE t.`status` = 'queued' AND t.`next_attempt_at` <= UTC_TIMESTAMP(6) AND t.`retry_count` < 5 ORDER BY t.`next_attempt_at` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `mail_outbox` AS t WHERE t.`status` = 'dispatching' ORDER BY t.`last_attempt_at` LIMIT 1);
 
 -- dispatch: show: [Ids] -> Other

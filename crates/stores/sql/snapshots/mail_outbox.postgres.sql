@@ -254,7 +254,7 @@ ORDER BY t."next_attempt_at"
 LIMIT 1;
 
 -- dispatch: lag: [] -> Other
-SELECT ((SELECT (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "mail_outbox" AS t WHERE t."status" = 'queued' AND t."next_attempt_at" <= now() AND t."retry_count" < 5 ORDER BY t."next_attempt_at" LIMIT 1))::float8,
+SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "mail_outbox" AS t WHERE t."status" = 'queued' AND t."next_attempt_at" <= now() AND t."retry_count" < 5 ORDER BY t."next_attempt_at" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "mail_outbox" AS t WHERE t."status" = 'dispatching' ORDER BY t."last_attempt_at" LIMIT 1))::float8;
 
 -- dispatch: show: [Ids] -> Other

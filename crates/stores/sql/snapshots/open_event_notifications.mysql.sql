@@ -393,7 +393,7 @@ WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL
 LIMIT 1;
 
 -- notify: lag: [] -> Other
-SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL AND (t.`fanout_attempts` = 0 OR t.`last_attempt_at` IS NULL OR t.`last_attempt_at` <= CASE t.`fanout_attempts` WHEN 1 THEN UTC_TIMESTAMP(6) WHEN 2 THEN UTC_TIMESTAMP(6) - INTERVAL 2 SECOND ELSE UTC_TIMESTAMP(6) - INTERVAL 7 SECOND END) AND t.`fanout_attempts` < 3 ORDER BY t.`last_attempt_at` LIMIT 1),
+SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL AND (t.`fanout_attempts` = 0 OR t.`last_attempt_at` IS NULL OR t.`last_attempt_at` <= CASE t.`fanout_attempts` WHEN 1 THEN UTC_TIMESTAMP(6) WHEN 2 THEN UTC_TIMESTAMP(6) - INTERVAL 2 SECOND ELSE UTC_TIMESTAMP(6) - INTERVAL 7 SECOND END) AND t.`fanout_attempts` < 3 ORDER BY t.`notification_id` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`locked_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL ORDER BY t.`locked_at` LIMIT 1);
 
 -- notify: show: [Ids] -> Other

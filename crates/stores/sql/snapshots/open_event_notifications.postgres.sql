@@ -336,7 +336,7 @@ WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
 LIMIT 1;
 
 -- notify: lag: [] -> Other
-SELECT ((SELECT (CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND (t."fanout_attempts" = 0 OR t."last_attempt_at" IS NULL OR t."last_attempt_at" <= CASE t."fanout_attempts" WHEN 1 THEN now() WHEN 2 THEN now() - interval '2 seconds' ELSE now() - interval '7 seconds' END) AND t."fanout_attempts" < 3 ORDER BY t."last_attempt_at" LIMIT 1))::float8,
+SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND (t."fanout_attempts" = 0 OR t."last_attempt_at" IS NULL OR t."last_attempt_at" <= CASE t."fanout_attempts" WHEN 1 THEN now() WHEN 2 THEN now() - interval '2 seconds' ELSE now() - interval '7 seconds' END) AND t."fanout_attempts" < 3 ORDER BY t."notification_id" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."locked_at") THEN floor(extract(epoch FROM now() - t."locked_at") * 1000000)::bigint END)::float8 / 1000000 FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL ORDER BY t."locked_at" LIMIT 1))::float8;
 
 -- notify: show: [Ids] -> Other

@@ -320,7 +320,7 @@ ORDER BY t.`nextAttemptAt`
 LIMIT 1;
 
 -- mail: lag: [] -> Other
-SELECT (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`nextAttemptAt`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `Order` AS t WHERE t.`select` = 0 AND (t.`nextAttemptAt` IS NULL OR t.`nextAttemptAt` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`tries`, 0) < 4 AND t.`tenant` = 'it''s us' ORDER BY t.`rank` DESC LIMIT 1),
+SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`nextAttemptAt`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`createdAt`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `Order` AS t WHERE t.`select` = 0 AND (t.`nextAttemptAt` IS NULL OR t.`nextAttemptAt` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`tries`, 0) < 4 AND t.`tenant` = 'it''s us' ORDER BY t.`rank` DESC LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`lastAttemptAt`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `Order` AS t WHERE t.`select` = 1 AND t.`tenant` = 'it''s us' ORDER BY t.`lastAttemptAt` LIMIT 1);
 
 -- mail: show: [Ids] -> Other

@@ -260,7 +260,7 @@ ORDER BY COALESCE(t."nextAttemptAt", '-infinity')
 LIMIT 1;
 
 -- mail: lag: [] -> Other
-SELECT ((SELECT (CASE WHEN isfinite(t."nextAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint END)::float8 / 1000000 FROM "Order" AS t WHERE t."select" = 0 AND COALESCE(t."nextAttemptAt", '-infinity') <= ((now()) AT TIME ZONE 'utc') AND COALESCE(t."tries", 0) < 4 AND t."tenant" = 'it''s us' ORDER BY t."rank" DESC NULLS LAST LIMIT 1))::float8,
+SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."nextAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint END, CASE WHEN isfinite(t."createdAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."createdAt") * 1000000)::bigint END))::float8 / 1000000 FROM "Order" AS t WHERE t."select" = 0 AND COALESCE(t."nextAttemptAt", '-infinity') <= ((now()) AT TIME ZONE 'utc') AND COALESCE(t."tries", 0) < 4 AND t."tenant" = 'it''s us' ORDER BY t."rank" DESC NULLS LAST LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."lastAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."lastAttemptAt") * 1000000)::bigint END)::float8 / 1000000 FROM "Order" AS t WHERE t."select" = 1 AND t."tenant" = 'it''s us' ORDER BY t."lastAttemptAt" LIMIT 1))::float8;
 
 -- mail: show: [Ids] -> Other

@@ -256,7 +256,7 @@ ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT 1;
 
 -- publish: lag: [] -> Other
-SELECT ((SELECT (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "outbox" AS t WHERE t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds' ORDER BY t."created_at" LIMIT 1))::float8,
+SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "outbox" AS t WHERE t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds' ORDER BY t."created_at" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."claimed_at") THEN floor(extract(epoch FROM now() - t."claimed_at") * 1000000)::bigint END)::float8 / 1000000 FROM "outbox" AS t WHERE t."status" = 'PROCESSING' ORDER BY t."claimed_at" LIMIT 1))::float8;
 
 -- publish: show: [Ids] -> Other

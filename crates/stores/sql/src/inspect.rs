@@ -252,27 +252,22 @@ WHERE {}",
             Dialect::Mysql => format!("CAST({micros} AS DOUBLE) / 1000000"),
             Dialect::Sqlite => format!("({micros}) / 1000000.0"),
         };
-        let oldest = |conditions: Vec<String>, column: &str, order: String| {
+        let oldest = |conditions: Vec<String>, micros: String, order: String| {
             format!(
                 "(SELECT {} FROM {} AS t WHERE {} ORDER BY {order} LIMIT 1)",
-                seconds(self.micros_since(column)),
+                seconds(micros),
                 self.name(),
                 conditions.join(" AND ")
             )
         };
-        let due = [Role::Due, Role::Attempted, Role::Created]
-            .into_iter()
-            .find_map(|role| self.contract.column(role));
-        let due = due.map_or_else(null, |column| {
-            let order = match (self.contract.column(Role::Due), self.claim_order().first()) {
-                (Some(due), Some((key, direction))) if due == column => format!("{key}{direction}"),
-                _ => self.instant(column),
-            };
-            oldest(self.claimable(&self.stage.ready), column, order)
+        // The row that is next to be claimed: the claim's own index finds it.
+        let due = self.claim_order().first().map_or_else(null, |(key, direction)| {
+            let waited = self.waited_since(|_| true);
+            oldest(self.claimable(&self.stage.ready), waited, format!("{key}{direction}"))
         });
         let claimed = match (self.stage.claimed, self.contract.column(Role::ClaimedAt)) {
             (Claimed::State(state), Some(column)) => {
-                oldest(vec![self.ours(state)], column, self.instant(column))
+                oldest(vec![self.ours(state)], self.micros_since(column), self.instant(column))
             }
             _ => null(),
         };

@@ -98,8 +98,13 @@ impl Table<'_> {
 
     /// Microseconds that the row has waited since it fell due. A claim that moves the due time on hides it.
     fn waited(&self, writes: &Writes<'_>) -> String {
-        let column = |role| self.contract.column(role).filter(|column| writes.set_of(column).is_none());
-        let known = [Role::Due, Role::Attempted, Role::Created].into_iter().filter_map(column);
+        self.waited_since(|column| writes.set_of(column).is_none())
+    }
+
+    /// Microseconds since the row fell due, by the first of these times that it has and that `counts`.
+    pub fn waited_since(&self, counts: impl Fn(&str) -> bool) -> String {
+        let roles = [Role::Due, Role::Attempted, Role::Created].into_iter();
+        let known = roles.filter_map(|role| self.contract.column(role)).filter(|column| counts(column));
         let waits: Vec<String> = known.map(|column| self.micros_since(column)).collect();
         match waits.as_slice() {
             [] => "0".to_owned(),
