@@ -1,0 +1,105 @@
+//! What the specifications say, in figures of our own: never read from the contract under trial.
+
+use std::time::Duration;
+
+use postrider_contract::{Role, Transition};
+
+use crate::subject::Subject;
+
+/// The numbers of one contract.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected {
+    contract: &'static str,
+    /// Tries in all, the first included.
+    pub tries: u32,
+    /// Seconds before the second try, the third, … with no jitter.
+    pub delays: &'static [u64],
+    pub counts: Counts,
+    /// Does an expired lease cost an attempt?
+    pub recovery_counts: bool,
+    /// A message column that takes a large text.
+    pub large: Option<&'static str>,
+}
+
+/// What adds one to the counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counts {
+    GoingBack,
+    Failure,
+    CompletedTry,
+}
+
+const ALL: [Expected; 5] = [
+    Expected {
+        contract: "mail_outbox",
+        tries: 5,
+        delays: &[60, 120, 240, 480],
+        counts: Counts::Failure,
+        recovery_counts: true,
+        large: Some("body_text"),
+    },
+    Expected {
+        contract: "dispatch_jobs",
+        tries: 3,
+        delays: &[30, 60],
+        counts: Counts::CompletedTry,
+        recovery_counts: true,
+        large: Some("payload"),
+    },
+    Expected {
+        contract: "open_event_notifications",
+        tries: 3,
+        delays: &[0, 2],
+        counts: Counts::CompletedTry,
+        recovery_counts: false,
+        large: None,
+    },
+    Expected {
+        contract: "emails",
+        tries: 5,
+        delays: &[30, 60, 120, 240],
+        counts: Counts::Failure,
+        recovery_counts: true,
+        large: None,
+    },
+    Expected {
+        contract: "outbox",
+        tries: 3,
+        delays: &[1, 2],
+        counts: Counts::GoingBack,
+        recovery_counts: true,
+        large: Some("payload"),
+    },
+];
+
+impl Expected {
+    pub fn of(subject: &Subject) -> Self {
+        let found = ALL.into_iter().find(|known| known.contract == subject.contract.name);
+        found.expect("every contract has its figures here")
+    }
+
+    /// Does this end of a claim add one?
+    pub fn counts(&self, transition: Transition) -> bool {
+        use Transition::{Dead, Delivered, Rejected, Retry, Skipped};
+        match self.counts {
+            Counts::GoingBack => transition == Retry,
+            Counts::Failure => matches!(transition, Retry | Dead | Rejected | Skipped),
+            Counts::CompletedTry => matches!(transition, Retry | Dead | Rejected | Skipped | Delivered),
+        }
+    }
+
+    /// What the counter holds when the last try has failed.
+    pub fn spent(&self) -> u32 {
+        if self.counts == Counts::GoingBack { self.tries - 1 } else { self.tries }
+    }
+
+    /// Does the stage write the error column? A callback about a failure leaves alone what tells of that failure.
+    pub fn writes_error(subject: &Subject) -> bool {
+        subject.has(Role::Error) && subject.name() != "emails::failed_callback"
+    }
+
+    /// The wait after the n-th failure, from 1.
+    pub fn delay(&self, failure: u32) -> Duration {
+        Duration::from_secs(self.delays[failure as usize - 1])
+    }
+}

@@ -1,0 +1,86 @@
+//! The table of laws.
+
+use futures::future::BoxFuture;
+
+use crate::arena::Kind;
+use crate::laws::{
+    attempts, claim, content, due, effects, fence, foreign, locks, operator, purge, recovery, settle, sweeps,
+};
+use crate::subject::Subject;
+use crate::trial::Trial;
+
+/// One rule that every store keeps for every contract.
+pub struct Law {
+    /// In tests and in the table.
+    pub name: &'static str,
+    /// In words.
+    pub rule: &'static str,
+    /// Why it says nothing about this contract or store; `None` where it holds.
+    pub silent: fn(&Subject, Kind) -> Option<&'static str>,
+    /// Panics where the law is broken.
+    pub run: for<'a> fn(&'a Trial) -> BoxFuture<'a, ()>,
+}
+
+macro_rules! laws {
+    ($($group:ident :: $name:ident [$silent:expr] $rule:literal;)*) => {
+        /// All of them, in the order of a row's life.
+        pub static LAWS: &[Law] = &[$(Law {
+            name: stringify!($name),
+            rule: $rule,
+            silent: $silent,
+            run: |trial| Box::pin($group::$name(trial)),
+        }),*];
+    };
+}
+
+/// For every contract and store.
+fn always(_: &Subject, _: Kind) -> Option<&'static str> {
+    None
+}
+
+laws! {
+    claim::exclusive_claim [always] "Eight workers claim at once: every row is claimed, and by one of them.";
+    claim::claim_limit [always] "A claim takes at most as many rows as it asks for.";
+    claim::claim_order [always] "Rows are claimed in the contract's order.";
+    claim::claim_marks_the_row [always] "A claim moves the row to its claimed state, says who and when, and counts nothing.";
+    claim::other_states_are_left_alone [always] "No verb of the stage touches a row that is in none of its states, finished ones above all.";
+    claim::minimum_age [claim::no_minimum_age] "A row younger than the minimum age is not claimed.";
+    claim::producer_row [claim::no_defaults] "A row with only the columns that a producer must write is claimed.";
+    due::future_rows_wait [always] "A row is not claimed before it is due, and is once it is.";
+    due::null_due_is_now [due::null_is_not_now] "NULL in the due column means now.";
+    due::next_due_tells [always] "The next due time is told: none, now, or how long.";
+    attempts::spent_rows_are_not_claimed [always] "A ready row without an attempt left is not claimed.";
+    attempts::spent_rows_are_swept [always] "A ready row without an attempt left is swept to the dead state with a reason; others are not.";
+    attempts::attempts_exact [always] "Each end of a claim adds to the counter exactly what the contract says; release and deferral add nothing.";
+    attempts::last_failure [always] "The n-th failure is the last: the row is dead, its counter is exact, and it is never claimed again.";
+    attempts::backoff [always] "The n-th retry waits as the contract says, from the database's clock.";
+    attempts::own_maximum [attempts::no_own_maximum] "A row's own maximum replaces the contract's.";
+    fence::stale_after_reclaim [always] "Who lost the lease to another worker can neither settle nor extend nor release, and changes nothing.";
+    fence::stale_within_a_tick [always] "Claim, release, claim without a pause: the first claim's lease is void.";
+    fence::settled_is_settled [always] "A repeated settlement answers Lost and changes nothing.";
+    fence::unfenced_state_is_refused [always] "A row that another program moved away is not settled, whatever its fence holds.";
+    recovery::crash_is_recovered [always] "A crash between delivery and settlement: the row comes back and is delivered again, counted where the contract counts recovery.";
+    recovery::live_lease_is_left_alone [always] "A reclaim takes nothing whose lease still runs.";
+    recovery::poison_guard [recovery::no_poison_guard] "A row whose claims keep expiring ends dead, after as many claims as it has attempts.";
+    recovery::extension_keeps_the_lease [always] "An extended lease outlives its first end, and settles.";
+    settle::delivered [always] "Success moves the row on, clears the lease and the error, and says when.";
+    settle::failures_keep_their_reason [always] "Retry, dead, rejected and skipped lead to their states, with the reason.";
+    settle::release_is_free [always] "A released row is claimable at once, as if it had never been claimed.";
+    settle::deferral_waits [always] "A deferred row waits for its time, and nothing is counted.";
+    settle::mixed_batch [always] "One call with every kind of settlement and some stale ones answers each in its place.";
+    effects::effects_with_the_move [effects::no_effects] "An effect inserts one row with each move that it names, and none with others.";
+    effects::no_effect_without_the_fence [effects::no_effects] "What the fence refuses has no effect.";
+    sweeps::sweeps_move_their_rows [sweeps::no_sweeps] "Each sweep moves the rows whose time has come, says why, and leaves the others.";
+    operator::requeue [operator::no_requeue] "Requeue gives a fresh budget to rows in its states only; a second one moves nothing.";
+    operator::cancel [operator::no_cancel] "Cancel moves the row, wins over a settle under way, and a second one moves nothing.";
+    operator::no_cancel_without_a_state [operator::has_cancel] "Where the contract has no cancelled state, cancel is an error and changes nothing.";
+    operator::census_and_pages [always] "Census, pages and single rows show what is there.";
+    purge::purge_spares_live_rows [always] "A purge deletes finished rows past their retention, and nothing else.";
+    content::unmapped_columns [always] "No verb writes a column that the contract does not map.";
+    content::text_is_verbatim [content::no_message_text] "Quotes, backslashes, newlines and four-byte characters travel unchanged, both ways.";
+    content::large_rows [content::no_large_column] "A large row comes without its fields, and loads whole.";
+    content::unreadable_row [content::nothing_unreadable] "A row that can't be read does not stop the claim of others.";
+    foreign::foreign_worker [foreign::no_foreign_worker] "A worker that runs the specification's own SQL beside ours is safe: no row goes to both.";
+    locks::locks_are_exclusive [always] "A named lock has one owner, who can renew it and give it back; it runs out.";
+    locks::pause_is_shared [always] "A pause is seen by every worker on the database.";
+}

@@ -1,0 +1,15 @@
+//! The laws themselves, by theme. Each function is one law, under the name that the table gives it.
+
+pub(crate) mod attempts;
+pub(crate) mod claim;
+pub(crate) mod content;
+pub(crate) mod due;
+pub(crate) mod effects;
+pub(crate) mod fence;
+pub(crate) mod foreign;
+pub(crate) mod locks;
+pub(crate) mod operator;
+pub(crate) mod purge;
+pub(crate) mod recovery;
+pub(crate) mod settle;
+pub(crate) mod sweeps;

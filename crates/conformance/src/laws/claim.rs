@@ -1,0 +1,217 @@
+//! Who gets which rows, and in which order.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use postrider_contract::{Order, Role, StateId};
+use postrider_seams::store::SweepKind;
+
+use crate::arena::Kind;
+use crate::cell::{Cell, Row};
+use crate::row::{self, HOUR, SECOND};
+use crate::subject::Subject;
+use crate::trial::{TOLERANCE, Trial, Worker};
+
+const WORKERS: usize = 8;
+const ROWS: usize = 600;
+
+pub(crate) async fn exclusive_claim(trial: &Trial) {
+    trial.put_ready(ROWS).await;
+    let names: Vec<String> = (0..WORKERS).map(|n| format!("worker-{n}")).collect();
+    let workers = futures::future::join_all(names.iter().map(|name| trial.worker(name))).await;
+    let claims = workers.into_iter().map(|worker| tokio::spawn(drain(worker)));
+    let mut taken = Vec::new();
+    for claim in claims.collect::<Vec<_>>() {
+        taken.extend(claim.await.expect("a worker that claims does not fail"));
+    }
+    let distinct: BTreeSet<_> = taken.iter().cloned().collect();
+    assert_eq!(distinct.len(), taken.len(), "a row was claimed twice");
+    assert_eq!(taken.len(), ROWS, "a row was claimed by nobody");
+    for row in trial.rows().await {
+        assert_eq!(row::state_of(&trial.subject, &row), Some(trial.subject.claimed()));
+    }
+}
+
+async fn drain(worker: Worker) -> Vec<String> {
+    let mut taken = Vec::new();
+    let mut empty = 0;
+    // An empty answer may only mean that the others hold the rows in question right now.
+    while empty < 5 {
+        let rows = worker.claim(25).await;
+        empty = if rows.is_empty() { empty + 1 } else { 0 };
+        taken.extend(rows.iter().map(|row| row.lease.id.to_string()));
+        tokio::task::yield_now().await;
+    }
+    taken
+}
+
+pub(crate) async fn claim_limit(trial: &Trial) {
+    trial.put_ready(20).await;
+    let worker = trial.worker("a").await;
+    assert_eq!(worker.claim(7).await.len(), 7);
+    assert_eq!(worker.claim(7).await.len(), 7);
+    assert_eq!(worker.claim(7).await.len(), 6);
+    assert_eq!(worker.claim(7).await.len(), 0);
+}
+
+pub(crate) async fn claim_order(trial: &Trial) {
+    let order = trial.subject.contract.claim.order.clone();
+    let now = trial.arena.now().await;
+    let mut rows = Vec::new();
+    // Keys and times run against each other, and every time is shared by two rows.
+    for n in 1..=10_i64 {
+        let mut row = trial.ready_row(usize::try_from(n).expect("small")).await;
+        for role in [Role::Due, Role::Created, Role::Updated] {
+            if let Some(column) = trial.subject.column(role) {
+                row.insert(column.to_owned(), Cell::Time(now - HOUR - (n * 7 % 5) * 60 * SECOND));
+            }
+        }
+        rows.push(row.clone());
+        trial.put(row).await;
+    }
+    rows.sort_by(|a, b| compare(trial, &order, a, b));
+    let expected: Vec<Cell> = rows.iter().map(|row| row[&trial.subject.contract.table.id].clone()).collect();
+    let worker = trial.worker("a").await;
+    let mut claimed = worker.claim(6).await;
+    for _ in 0..4 {
+        claimed.push(worker.claim_one().await);
+    }
+    for (place, (expected, claimed)) in expected.iter().zip(&claimed).enumerate() {
+        assert!(
+            trial.is(expected, &claimed.lease.id),
+            "place {place}: {} is not {expected:?}",
+            claimed.lease.id
+        );
+    }
+}
+
+fn compare(trial: &Trial, order: &[Order], a: &Row, b: &Row) -> std::cmp::Ordering {
+    let key = |row: &Row, role| match trial.role(row, role) {
+        Cell::Time(time) => (*time, String::new()),
+        Cell::Int(int) => (*int, String::new()),
+        Cell::Text(text) => (0, text.clone()),
+        Cell::Null | Cell::Bytes(_) => (i64::MIN, String::new()),
+    };
+    let by_role = |role: Role, descending: bool| {
+        let found = key(a, role).cmp(&key(b, role));
+        if descending { found.reverse() } else { found }
+    };
+    let orders = order.iter().map(|order| by_role(order.role, order.descending));
+    orders.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then).then(by_role(Role::Id, false))
+}
+
+pub(crate) async fn claim_marks_the_row(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let before = trial.ready_row(1).await;
+    let (id, claimed) = trial.claimed_by(&worker, 1).await;
+    let now = trial.arena.now().await;
+    let row = trial.row(&id).await;
+    trial.assert_state(&id, trial.subject.claimed()).await;
+    assert_eq!(claimed.counters.attempts, 0);
+    assert_eq!(
+        trial.role(&row, Role::Attempts),
+        trial.role(&before, Role::Attempts),
+        "a claim counts nothing"
+    );
+    if trial.subject.has(Role::Owner) {
+        assert!(!trial.role(&row, Role::Owner).is_null(), "the row says who has it");
+    }
+    if let Some(time) = trial.role(&row, Role::ClaimedAt).as_time() {
+        assert!((time - now).abs() < TOLERANCE, "claimed at {time}, it is {now}");
+    }
+    if let Some(until) = trial.role(&row, Role::LeaseUntil).as_time() {
+        let lease = i64::try_from(trial.subject.stage().lease.duration.as_micros()).expect("short");
+        assert!((until - now - lease).abs() < TOLERANCE, "the lease ends at {until}, it is {now}");
+    }
+    assert!(claimed.waited_micros >= 50 * SECOND, "it waited for a minute, not {}", claimed.waited_micros);
+}
+
+pub(crate) async fn other_states_are_left_alone(trial: &Trial) {
+    let stage = trial.subject.stage();
+    let worker = trial.worker("a").await;
+    let mut placed = Vec::new();
+    for index in 0..trial.subject.contract.states.len() {
+        let state = StateId(index);
+        if stage.ready.contains(&state) || state == trial.subject.claimed() {
+            continue;
+        }
+        // Everything but the state invites: due, expired, spent.
+        let mut row = trial.row_in(index + 1, state).await;
+        for role in [Role::ClaimedAt, Role::LeaseUntil, Role::Attempted] {
+            if let Some(column) = trial.subject.column(role) {
+                row.entry(column.to_owned()).or_insert(Cell::Time(trial.arena.now().await - HOUR));
+            }
+        }
+        let mut spent = row.clone();
+        let key = row::key(trial.arena.columns(), &trial.subject, 100 + index);
+        refill(trial, &mut spent, 100 + index).await;
+        spent.insert(trial.subject.contract.table.id.clone(), key);
+        if let Some(attempts) = trial.subject.column(Role::Attempts) {
+            spent.insert(attempts.to_owned(), Cell::Int(99));
+        }
+        placed.push(trial.put(row).await);
+        placed.push(trial.put(spent).await);
+    }
+    let before = futures::future::join_all(placed.iter().map(|id| trial.row(id))).await;
+    assert!(worker.claim(100).await.is_empty(), "a claim takes ready rows only");
+    let reclaimed = worker.reclaim().await;
+    assert_eq!(reclaimed.retried + reclaimed.dead, 0, "a reclaim takes claimed rows only");
+    assert_eq!(worker.sweep(SweepKind::Spent).await, 0, "only ready rows are swept as spent");
+    assert_eq!(worker.store.next_due().await.expect("it answers"), None, "nothing is waiting");
+    for (id, before) in placed.iter().zip(before) {
+        assert_eq!(trial.row(id).await, before, "nothing may change");
+    }
+}
+
+/// Gives a copied row its own values where the table wants them unique.
+async fn refill(trial: &Trial, row: &mut Row, n: usize) {
+    let fresh = row::bare(trial.arena.columns(), &trial.subject, n, trial.arena.now().await);
+    let states: BTreeSet<&String> = trial
+        .subject
+        .contract
+        .states
+        .iter()
+        .flat_map(|state| state.conditions.iter().map(|(column, _)| column))
+        .collect();
+    for (column, cell) in fresh {
+        if !states.contains(&column) && !trial.subject.time_columns().contains(&column) {
+            row.insert(column, cell);
+        }
+    }
+}
+
+pub(crate) fn no_minimum_age(subject: &Subject, _: Kind) -> Option<&'static str> {
+    subject.contract.claim.min_age.is_zero().then_some("no minimum age")
+}
+
+pub(crate) async fn minimum_age(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let mut row = trial.ready_row(1).await;
+    let created = trial.subject.column(Role::Created).expect("an age is since `created`").to_owned();
+    // Not yet as old as it must be, however slow the machine: written by a clock that is ahead.
+    row.insert(created.clone(), Cell::Time(trial.arena.now().await + 30 * SECOND));
+    let id = trial.put(row).await;
+    assert!(worker.claim(10).await.is_empty(), "too young");
+    trial.set(&id, &created, Cell::Time(trial.arena.now().await - 2 * SECOND)).await;
+    assert_eq!(worker.claim(10).await.len(), 1, "old enough");
+}
+
+pub(crate) fn no_defaults(_: &Subject, kind: Kind) -> Option<&'static str> {
+    (kind == Kind::Memory).then_some("memory has no column defaults")
+}
+
+pub(crate) async fn producer_row(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let now = trial.arena.now().await;
+    let mut row = row::bare(trial.arena.columns(), &trial.subject, 1, now);
+    if trial.subject.contract.claim.min_age > Duration::ZERO {
+        let created = trial.subject.column(Role::Created).expect("an age is since `created`");
+        row.insert(created.to_owned(), Cell::Time(now - HOUR));
+    }
+    let id = trial.put(row).await;
+    let claimed = worker.claim_one().await;
+    assert!(trial.is(&id, &claimed.lease.id));
+    assert_eq!(claimed.counters.attempts, 0, "nothing was tried yet");
+    worker.end(&claimed, postrider_contract::Transition::Delivered).await;
+    trial.assert_state(&id, trial.subject.stage().delivered).await;
+}

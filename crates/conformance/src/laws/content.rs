@@ -1,0 +1,185 @@
+//! What is in the columns: ours, and the others'.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use postrider_contract::{Role, StateId, Transition};
+use postrider_seams::Value;
+use postrider_seams::store::{Held, INLINE_LIMIT, Settlement, SweepKind};
+
+use crate::arena::{ColumnKind, Kind};
+use crate::cell::{Cell, Row};
+use crate::expected::Expected;
+use crate::subject::Subject;
+use crate::trial::{Trial, one, patiently, settlement};
+
+/// Columns that some verb may write: roles, conditions of states, the contract's own writes.
+fn mapped(subject: &Subject) -> BTreeSet<String> {
+    let contract = &subject.contract;
+    let written = [
+        Role::Status,
+        Role::Attempts,
+        Role::Due,
+        Role::ClaimedAt,
+        Role::LeaseUntil,
+        Role::Attempted,
+        Role::Owner,
+        Role::Version,
+        Role::Error,
+        Role::Receipt,
+        Role::Updated,
+        Role::Finished,
+        Role::Duration,
+    ];
+    let roles = written.into_iter().filter_map(|role| contract.column(role)).map(str::to_owned);
+    let states =
+        contract.states.iter().flat_map(|state| state.conditions.iter().map(|(column, _)| column.clone()));
+    let writes = contract.writes.iter().map(|write| write.column.name.clone());
+    let swept =
+        contract.sweeps.iter().flat_map(|sweep| sweep.writes.iter().map(|(column, _)| column.name.clone()));
+    roles.chain(states).chain(writes).chain(swept).collect()
+}
+
+pub(crate) async fn unmapped_columns(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let ours = mapped(&trial.subject);
+    let foreign =
+        |row: Row| -> Row { row.into_iter().filter(|(column, _)| !ours.contains(column)).collect() };
+    let mut n = 0;
+    for transition in Transition::SETTLES {
+        n += 1;
+        let id = trial.put(trial.ready_row(n).await).await;
+        let before = foreign(trial.row(&id).await);
+        assert!(before.contains_key(crate::subject::FOREIGN), "there is a column of others'");
+        let claimed = worker.claim_one().await;
+        assert_eq!(foreign(trial.row(&id).await), before, "by the claim");
+        let lease = worker.extend(&claimed.lease).await.expect("it is held");
+        assert_eq!(foreign(trial.row(&id).await), before, "by the extension");
+        let moved = Settlement { delay: Duration::from_mins(15), ..settlement(&lease, transition) };
+        assert_eq!(worker.settle_one(moved).await, Held::Held);
+        assert_eq!(foreign(trial.row(&id).await), before, "by {transition}");
+        trial.expel(&id).await;
+    }
+    let id = trial.put(trial.ready_row(50).await).await;
+    worker.claim_one().await;
+    trial.expire(&id).await;
+    let before = foreign(trial.row(&id).await);
+    worker.reclaim().await;
+    assert_eq!(foreign(trial.row(&id).await), before, "by the reclaim");
+    trial.expel(&id).await;
+    // Every state, old and spent: whatever the sweeps and operators move.
+    for index in 0..trial.subject.contract.states.len() {
+        let mut row = trial.row_in(100 + index, StateId(index)).await;
+        row.insert(trial.subject.column(Role::Attempts).expect("counted").to_owned(), Cell::Int(9));
+        let id = trial.put(row).await;
+        trial.age(&id, Duration::from_hours(48)).await;
+        let before = foreign(trial.row(&id).await);
+        worker.sweep(SweepKind::Spent).await;
+        for sweep in 0..trial.subject.contract.sweeps.len() {
+            worker.sweep(SweepKind::Contract(sweep)).await;
+        }
+        worker.requeue(&id).await;
+        // Where there is no cancelled state this is an error, and another law's.
+        let _ = worker.store.cancel(&one(&id)).await;
+        assert_eq!(
+            foreign(trial.row(&id).await),
+            before,
+            "from {}",
+            trial.subject.state_name(StateId(index))
+        );
+        trial.expel(&id).await;
+    }
+}
+
+const AWKWARD: &str =
+    "it's \"q\" \\ back\\\\slash\n\ttab \u{1F4EE} ñ 漢 %s ? $1 {held} ; -- /* \u{7f} {\"a\":[1]}";
+
+pub(crate) fn no_message_text(subject: &Subject, _: Kind) -> Option<&'static str> {
+    Expected::of(subject).large.is_none().then_some("its message columns are names of files or keys")
+}
+
+pub(crate) async fn text_is_verbatim(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let column = Expected::of(&trial.subject).large.expect("checked");
+    let is_json =
+        trial.arena.columns().iter().any(|known| known.name == column && known.kind == ColumnKind::Json);
+    let text = if is_json {
+        r#""it's \"q\" \\ 📮 ñ 漢 %s ? $1 {held} ; --""#.to_owned()
+    } else {
+        AWKWARD.to_owned()
+    };
+    let mut row = trial.ready_row(1).await;
+    row.insert(column.to_owned(), Cell::text(&text));
+    let id = trial.put(row).await;
+    let claimed = worker.claim_one().await;
+    let fields = claimed.fields.clone().expect("it is small");
+    let field = field_of(trial, column);
+    assert_eq!(fields.get(&field), &Value::Text(text), "on the way out");
+    let failed = Settlement {
+        reason: Some(AWKWARD.to_owned()),
+        delay: Duration::from_mins(15),
+        ..settlement(&claimed.lease, Transition::Retry)
+    };
+    assert_eq!(worker.settle_one(failed).await, Held::Held);
+    let row = trial.row(&id).await;
+    assert_eq!(trial.role(&row, Role::Error).as_text(), Some(AWKWARD), "on the way back");
+}
+
+/// The composer's name for a column.
+fn field_of(trial: &Trial, column: &str) -> String {
+    let fields = trial.subject.contract.message_columns();
+    fields.into_iter().find(|(_, known)| known == column).expect("it is a message column").0
+}
+
+pub(crate) fn no_large_column(subject: &Subject, _: Kind) -> Option<&'static str> {
+    Expected::of(subject).large.is_none().then_some("its message columns are names of files or keys")
+}
+
+pub(crate) async fn large_rows(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let column = Expected::of(&trial.subject).large.expect("checked");
+    let size = usize::try_from(INLINE_LIMIT).expect("small") * 4;
+    // A JSON string: a text column takes it too.
+    let text = format!("\"{}\"", "0123456789abcdef".repeat(size / 16));
+    for (n, body) in [(1, text.as_str()), (2, "\"small\"")] {
+        let mut row = trial.ready_row(n).await;
+        row.insert(column.to_owned(), Cell::text(body));
+        trial.put(row).await;
+    }
+    let claimed = worker.claim(10).await;
+    assert_eq!(claimed.len(), 2);
+    let large =
+        claimed.iter().find(|row| row.fields.is_none()).expect("a large row comes without its fields");
+    assert!(large.size >= size as u64, "{} bytes", large.size);
+    let small = claimed.iter().find(|row| row.fields.is_some()).expect("a small row comes with them");
+    assert!(small.size < INLINE_LIMIT, "{} bytes", small.size);
+    let leases = [small.lease.clone(), large.lease.clone()];
+    let loaded = patiently(|| worker.store.load(&leases)).await;
+    let field = field_of(trial, column);
+    let texts: Vec<_> =
+        loaded.iter().map(|fields| fields.as_ref().expect("it is there").get(&field).clone()).collect();
+    assert_eq!(texts, [Value::Text("\"small\"".to_owned()), Value::Text(text)], "in the order asked for");
+}
+
+pub(crate) fn nothing_unreadable(subject: &Subject, kind: Kind) -> Option<&'static str> {
+    if Expected::of(subject).large.is_none() {
+        return Some("its message columns are names of files or keys");
+    }
+    (kind != Kind::Sqlite).then_some("the database admits no text that is not valid UTF-8")
+}
+
+pub(crate) async fn unreadable_row(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let column = Expected::of(&trial.subject).large.expect("checked");
+    let mut broken = trial.ready_row(1).await;
+    broken.insert(column.to_owned(), Cell::Bytes(vec![b'a', 0xff, 0xfe, b'z']));
+    let id = trial.put(broken).await;
+    trial.put(trial.ready_row(2).await).await;
+    let claimed = worker.claim(10).await;
+    assert_eq!(claimed.len(), 2, "both are claimed: the one can be rejected, the other delivered");
+    let broken = claimed.iter().find(|row| trial.is(&id, &row.lease.id)).expect("it is there");
+    let value = broken.fields.as_ref().expect("it is small").get(&field_of(trial, column)).clone();
+    assert_eq!(value, Value::Bytes(vec![b'a', 0xff, 0xfe, b'z']), "as it is, for the composer to refuse");
+    assert_eq!(worker.end(broken, Transition::Rejected).await, Held::Held);
+    trial.assert_state(&id, trial.subject.stage().rejected).await;
+}

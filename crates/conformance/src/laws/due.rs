@@ -1,0 +1,77 @@
+//! When a row is due.
+
+use std::time::Duration;
+
+use postrider_contract::{DueNull, Role};
+
+use crate::arena::Kind;
+use crate::cell::Cell;
+use crate::row::{HOUR, SECOND};
+use crate::subject::Subject;
+use crate::trial::Trial;
+
+/// Makes the n-th row one that falls due in `wait` from now.
+async fn put_due_in(trial: &Trial, n: usize, wait: Duration) -> Cell {
+    let now = trial.arena.now().await;
+    let wait = i64::try_from(wait.as_micros()).expect("short");
+    let mut row = trial.ready_row(n).await;
+    if let Some(due) = trial.subject.column(Role::Due) {
+        row.insert(due.to_owned(), Cell::Time(now + wait));
+    } else {
+        // Computed from the last attempt: one failure waits for nothing, two for two seconds.
+        let after = trial.subject.contract.due.after.expect("a due time is kept or computed");
+        let after = trial.subject.column(after).expect("it is computed from a column").to_owned();
+        let attempts = trial.subject.column(Role::Attempts).expect("it is computed from attempts");
+        row.insert(attempts.to_owned(), Cell::Int(2));
+        row.insert(after, Cell::Time(now + wait - 2 * SECOND));
+    }
+    trial.put(row).await
+}
+
+pub(crate) async fn future_rows_wait(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let id = put_due_in(trial, 1, Duration::from_hours(1)).await;
+    assert!(worker.claim(10).await.is_empty(), "an hour too early");
+    trial.age(&id, Duration::from_mins(59)).await;
+    assert!(worker.claim(10).await.is_empty(), "a minute too early");
+    trial.age(&id, Duration::from_secs(61)).await;
+    assert_eq!(worker.claim(10).await.len(), 1, "due");
+}
+
+pub(crate) fn null_is_not_now(subject: &Subject, _: Kind) -> Option<&'static str> {
+    let has = subject.has(Role::Due) && subject.contract.due.null == DueNull::Now;
+    (!has).then_some("a due time is always there, or computed")
+}
+
+pub(crate) async fn null_due_is_now(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let mut row = trial.ready_row(1).await;
+    row.insert(trial.subject.column(Role::Due).expect("checked").to_owned(), Cell::Null);
+    trial.put(row).await;
+    assert_eq!(worker.store.next_due().await.expect("it answers"), Some(Duration::ZERO));
+    let lag = worker.store.lag().await.expect("it answers");
+    let waiting = lag.oldest_due_seconds.expect("a row is due");
+    assert!((3500.0..7200.0).contains(&waiting), "due since it was created an hour ago, not {waiting} s ago");
+    let claimed = worker.claim_one().await;
+    assert!(claimed.waited_micros >= 0, "it can't have waited for {} µs", claimed.waited_micros);
+    assert!(claimed.waited_micros < 2 * HOUR, "it can't have waited for {} µs", claimed.waited_micros);
+}
+
+pub(crate) async fn next_due_tells(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    assert_eq!(worker.store.next_due().await.expect("it answers"), None, "the table is empty");
+    let id = put_due_in(trial, 1, Duration::from_hours(1)).await;
+    match worker.store.next_due().await.expect("it answers") {
+        Some(due) => {
+            assert!(
+                due > Duration::from_secs(3590) && due <= Duration::from_secs(3602),
+                "{due:?} is no hour"
+            );
+        }
+        None => assert!(!trial.subject.has(Role::Due), "one is waiting, and its column tells for how long"),
+    }
+    trial.age(&id, Duration::from_mins(61)).await;
+    assert_eq!(worker.store.next_due().await.expect("it answers"), Some(Duration::ZERO), "due now");
+    worker.claim_one().await;
+    assert_eq!(worker.store.next_due().await.expect("it answers"), None, "the only row is claimed");
+}

@@ -1,0 +1,69 @@
+//! The fence: who lost the lease can't write.
+
+use postrider_contract::{Role, Transition};
+use postrider_seams::store::Held;
+use postrider_seams::{Claimed, Lease};
+
+use crate::cell::Cell;
+use crate::trial::{Trial, Worker, settlement};
+
+/// Nothing that this lease asks for is done.
+async fn assert_void(trial: &Trial, worker: &Worker, id: &Cell, lease: &Lease, why: &str) {
+    let before = trial.row(id).await;
+    for transition in Transition::SETTLES {
+        let answer = worker.settle_one(settlement(lease, transition)).await;
+        assert_eq!(answer, Held::Lost, "{transition} {why}");
+        assert_eq!(trial.row(id).await, before, "{transition} {why} changed the row");
+    }
+    assert_eq!(worker.extend(lease).await, None, "extend {why}");
+    assert_eq!(trial.row(id).await, before, "extend {why} changed the row");
+}
+
+pub(crate) async fn stale_after_reclaim(trial: &Trial) {
+    let (slow, quick) = (trial.worker("slow").await, trial.worker("quick").await);
+    let (id, old) = trial.claimed_by(&slow, 1).await;
+    trial.expire(&id).await;
+    assert_eq!(quick.reclaim().await.retried, 1);
+    assert_void(trial, &slow, &id, &old.lease, "after a reclaim").await;
+    let new = quick.claim_one().await;
+    assert_void(trial, &slow, &id, &old.lease, "after another's claim").await;
+    assert_eq!(quick.end(&new, Transition::Delivered).await, Held::Held, "the holder can settle");
+    trial.assert_state(&id, trial.subject.stage().delivered).await;
+    assert_void(trial, &slow, &id, &old.lease, "after another's settle").await;
+}
+
+pub(crate) async fn stale_within_a_tick(trial: &Trial) {
+    let (first, second) = (trial.worker("first").await, trial.worker("second").await);
+    let (id, mut old) = trial.claimed_by(&first, 1).await;
+    // An owner in the fence tells workers apart, and no worker holds a row twice; a time alone tells every claim apart.
+    let by_owner = trial.subject.stage().lease.fence.contains(&Role::Owner);
+    for turn in 0..6 {
+        let other = if by_owner { turn % 2 == 0 } else { turn % 4 > 1 };
+        let worker = if other { &second } else { &first };
+        // Any worker may present a lease: the fence, not the connection, is the right to settle.
+        assert_eq!(worker.end(&old, Transition::Released).await, Held::Held);
+        let new: Claimed = worker.claim_one().await;
+        assert_ne!(new.lease.fence, old.lease.fence, "each claim has a fence of its own");
+        assert_void(trial, &first, &id, &old.lease, "of the claim before").await;
+        old = new;
+    }
+}
+
+pub(crate) async fn settled_is_settled(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    for (n, transition) in Transition::SETTLES.into_iter().enumerate() {
+        let (id, claimed) = trial.claimed_by(&worker, n + 1).await;
+        assert_eq!(worker.end(&claimed, transition).await, Held::Held);
+        assert_void(trial, &worker, &id, &claimed.lease, "once it is settled").await;
+        trial.expel(&id).await;
+    }
+}
+
+pub(crate) async fn unfenced_state_is_refused(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let (id, claimed) = trial.claimed_by(&worker, 1).await;
+    for state in [trial.subject.stage().delivered, trial.subject.stage().dead] {
+        trial.move_by_hand(&id, state).await;
+        assert_void(trial, &worker, &id, &claimed.lease, "of a row that was moved by hand").await;
+    }
+}

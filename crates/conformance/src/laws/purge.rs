@@ -1,0 +1,53 @@
+//! What is deleted, and what never is.
+
+use std::time::Duration;
+
+use postrider_contract::StateId;
+
+use crate::cell::Cell;
+use crate::trial::Trial;
+
+const YEAR: Duration = Duration::from_hours(365 * 24);
+
+pub(crate) async fn purge_spares_live_rows(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let now = trial.arena.now().await;
+    let rules = trial.subject.contract.retention.clone();
+    let (mut old, mut young) = (Vec::new(), Vec::new());
+    for index in 0..trial.subject.contract.states.len() {
+        let state = StateId(index);
+        let mut row = trial.row_in(index + 1, state).await;
+        let rule = rules.iter().find(|rule| rule.state == state);
+        let times = trial.subject.time_columns();
+        for column in rule.into_iter().flat_map(|rule| &rule.since).filter(|column| times.contains(*column)) {
+            row.insert(column.clone(), Cell::Time(now));
+        }
+        let mut kept = row.clone();
+        let id = trial.put(row).await;
+        trial.age(&id, YEAR).await;
+        old.push((state, id, rule.is_some()));
+        if let Some(rule) = rule {
+            // A day short of its time.
+            let fresh = trial.row_in(100 + index, state).await;
+            let short = rule.after.saturating_sub(Duration::from_hours(24));
+            for column in &rule.since {
+                kept.insert(
+                    column.clone(),
+                    Cell::Time(now - i64::try_from(short.as_micros()).expect("days")),
+                );
+            }
+            let times = kept.into_iter().filter(|(column, _)| rule.since.contains(column));
+            young.push(trial.put(fresh.into_iter().chain(times).collect()).await);
+        }
+    }
+    let doomed = old.iter().filter(|(_, _, doomed)| *doomed).count() as u64;
+    assert_eq!(worker.purge().await, doomed);
+    for (state, id, doomed) in &old {
+        let gone = trial.find(id).await.is_none();
+        assert_eq!(gone, *doomed, "a year old and {}", trial.subject.state_name(*state));
+    }
+    for id in &young {
+        assert!(trial.find(id).await.is_some(), "its time has not come");
+    }
+    assert_eq!(worker.purge().await, 0, "a second purge finds nothing");
+}

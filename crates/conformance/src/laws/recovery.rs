@@ -1,0 +1,95 @@
+//! Leases that run out, and leases that are kept.
+
+use std::time::Duration;
+
+use postrider_contract::{LEASE_EXPIRED, Role, Transition};
+use postrider_seams::store::{Held, Reclaimed};
+
+use crate::arena::Kind;
+use crate::expected::Expected;
+use crate::row::SECOND;
+use crate::subject::Subject;
+use crate::trial::Trial;
+
+pub(crate) async fn crash_is_recovered(trial: &Trial) {
+    let expected = Expected::of(&trial.subject);
+    let (gone, next) = (trial.worker("gone").await, trial.worker("next").await);
+    let (id, first) = trial.claimed_by(&gone, 1).await;
+    // Delivered, and never settled.
+    trial.expire(&id).await;
+    assert!(next.claim(10).await.is_empty(), "an expired lease is first taken back");
+    assert_eq!(next.reclaim().await, Reclaimed { retried: 1, dead: 0 });
+    trial.assert_state(&id, trial.subject.stage().retry).await;
+    assert_eq!(trial.attempts(&id).await, i64::from(expected.recovery_counts), "recovery counts as said");
+    let row = trial.row(&id).await;
+    if expected.recovery_counts {
+        trial.assert_error(&row, LEASE_EXPIRED);
+    }
+    assert_eq!(next.reclaim().await, Reclaimed::default(), "a second reclaim finds nothing");
+    let again = next.claim_one().await;
+    assert_eq!(again.lease.id, first.lease.id, "it is delivered again");
+    assert_eq!(i64::from(again.counters.attempts), trial.attempts(&id).await);
+    assert_eq!(next.end(&again, Transition::Delivered).await, Held::Held);
+}
+
+pub(crate) async fn live_lease_is_left_alone(trial: &Trial) {
+    let (holder, other) = (trial.worker("holder").await, trial.worker("other").await);
+    let (id, claimed) = trial.claimed_by(&holder, 1).await;
+    for wait in
+        [Duration::ZERO, trial.subject.stage().lease.duration.checked_sub(Duration::from_secs(20)).unwrap()]
+    {
+        trial.age_lease(&id, wait).await;
+        let before = trial.row(&id).await;
+        assert_eq!(other.reclaim().await, Reclaimed::default(), "after {wait:?}");
+        assert!(other.claim(10).await.is_empty());
+        assert_eq!(trial.row(&id).await, before);
+    }
+    if trial.subject.has(Role::LeaseUntil) {
+        // Its fence was left as it is, so the holder still can.
+        assert_eq!(holder.end(&claimed, Transition::Delivered).await, Held::Held);
+    }
+}
+
+pub(crate) fn no_poison_guard(subject: &Subject, _: Kind) -> Option<&'static str> {
+    (!subject.stage().lease.spend).then_some("recovery costs nothing; its composer guards against poison")
+}
+
+pub(crate) async fn poison_guard(trial: &Trial) {
+    let expected = Expected::of(&trial.subject);
+    let worker = trial.worker("a").await;
+    let id = trial.put(trial.ready_row(1).await).await;
+    for claim in 1..=expected.tries {
+        worker.claim_one().await;
+        trial.expire(&id).await;
+        let last = claim == expected.tries;
+        let wanted = Reclaimed { retried: u64::from(!last), dead: u64::from(last) };
+        assert_eq!(worker.reclaim().await, wanted, "after claim {claim} of {}", expected.tries);
+    }
+    let dead = trial.subject.stage().dead;
+    trial.assert_state(&id, dead).await;
+    let row = trial.row(&id).await;
+    trial.assert_error(&row, LEASE_EXPIRED);
+    assert!(worker.claim(10).await.is_empty(), "it kills no more workers");
+}
+
+pub(crate) async fn extension_keeps_the_lease(trial: &Trial) {
+    let (holder, other) = (trial.worker("holder").await, trial.worker("other").await);
+    let (id, claimed) = trial.claimed_by(&holder, 1).await;
+    let lease = trial.subject.stage().lease.duration;
+    let first = holder.extend(&claimed.lease).await.expect("it is held");
+    if trial.subject.has(Role::LeaseUntil) {
+        trial.age_lease(&id, lease * 3 / 4).await;
+    }
+    let second = holder.extend(&first).await.expect("it is still held");
+    trial.assert_state(&id, trial.subject.claimed()).await;
+    let (row, now) = (trial.row(&id).await, trial.arena.now().await);
+    let micros = i64::try_from(lease.as_micros()).expect("short");
+    let end = trial.role(&row, Role::LeaseUntil).as_time();
+    let end = end.or_else(|| Some(trial.role(&row, Role::ClaimedAt).as_time()? + micros));
+    let left = end.expect("a lease ends") - now;
+    assert!((left - micros).abs() < 5 * SECOND, "a whole lease is left again, not {} s", left / SECOND);
+    assert_eq!(other.reclaim().await, Reclaimed::default());
+    assert_eq!(trial.attempts(&id).await, 0, "keeping costs nothing");
+    assert_eq!(holder.end_lease(&second, Transition::Delivered).await, Held::Held);
+    trial.assert_state(&id, trial.subject.stage().delivered).await;
+}

@@ -1,0 +1,41 @@
+//! The simulator: the real engine on the memory store, under a paused clock and seeded faults.
+//!
+//! Owns: the faults, and the check of what they left behind. Must not: touch the engine's insides; it sees what a
+//! database and a relay would see. Invariant: a run is decided by its seed alone, so a failure can be replayed.
+
+mod chance;
+mod journal;
+mod store;
+mod target;
+mod world;
+
+pub use chance::Chance;
+pub use journal::{Event, Journal};
+
+use crate::subject::Subject;
+
+/// What one run came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    pub seed: u64,
+    pub subject: String,
+    pub crashes: usize,
+    /// Messages that the target took, more often than once included.
+    pub taken: usize,
+    pub duplicates: usize,
+    /// Everything that happened, in order.
+    pub events: Vec<Event>,
+}
+
+/// Runs one seed; the error says which promise was broken, and for which row.
+pub fn run(subject: &Subject, seed: u64) -> Result<Report, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .map_err(|error| error.to_string())?;
+    runtime.block_on(world::live(subject.clone(), seed)).map_err(|broken| {
+        let name = subject.name();
+        format!("{name}, seed {seed}: {broken} (POSTRIDER_SIM_SEED={seed} replays it)")
+    })
+}

@@ -1,0 +1,69 @@
+use postrider_contract::Transition;
+
+use super::{Ending, Event, Rules, check};
+
+fn rules() -> Rules {
+    Rules {
+        counts: Box::new(Transition::is_failure),
+        recovery_counts: true,
+        last_recovery_counts: true,
+        most: 3,
+    }
+}
+
+fn ending(attempts: i64) -> Ending {
+    Ending {
+        row: "1".to_owned(),
+        state: "sent".to_owned(),
+        finished: true,
+        delivered: true,
+        attempts: Some(attempts),
+    }
+}
+
+fn moved(transition: Transition) -> Event {
+    Event::Moved { row: "1".to_owned(), transition, died: false }
+}
+
+fn taken() -> Event {
+    Event::Taken { row: "1".to_owned() }
+}
+
+#[test]
+fn a_plain_delivery_is_fine() {
+    let events = [moved(Transition::Claimed), taken(), moved(Transition::Delivered)];
+    assert_eq!(check(&events, &[ending(0)], &rules()), Ok(0));
+}
+
+#[test]
+fn a_duplicate_needs_a_cut_lease() {
+    let twice = [taken(), taken(), moved(Transition::Delivered)];
+    assert!(check(&twice, &[ending(0)], &rules()).is_err());
+    let cut = [taken(), moved(Transition::Reclaimed), taken(), moved(Transition::Delivered)];
+    assert_eq!(check(&cut, &[ending(1)], &rules()), Ok(1));
+}
+
+#[test]
+fn a_row_that_never_ended_is_lost() {
+    let stuck = Ending { finished: false, ..ending(0) };
+    assert!(check(&[taken(), moved(Transition::Delivered)], &[stuck], &rules()).is_err());
+}
+
+#[test]
+fn a_delivered_row_was_sent() {
+    assert!(check(&[moved(Transition::Delivered)], &[ending(0)], &rules()).is_err());
+}
+
+#[test]
+fn attempts_are_exact() {
+    let failed_once = [moved(Transition::Retry), taken(), moved(Transition::Delivered)];
+    assert_eq!(check(&failed_once, &[ending(1)], &rules()), Ok(0));
+    assert!(check(&failed_once, &[ending(0)], &rules()).is_err());
+    assert!(check(&failed_once, &[ending(2)], &rules()).is_err());
+}
+
+#[test]
+fn a_second_settle_is_caught() {
+    let events = [taken(), moved(Transition::Delivered), moved(Transition::Delivered)];
+    assert!(check(&events, &[ending(0)], &rules()).is_err());
+}

@@ -1,0 +1,187 @@
+//! A store that fails as databases do: away for a while, slow, its answers lost on the way, its worker killed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_contract::Transition;
+use postrider_seams::row::Fields;
+use postrider_seams::store::{
+    Capabilities, Class, Error, Held, Reclaimed, Settlement, Store, SweepKind, Want,
+};
+use postrider_seams::{Claimed, Lease};
+use postrider_store_memory::{MemoryStore, MemoryTable};
+use tokio::time::Instant;
+
+use super::chance::Chance;
+use super::journal::{Event, Journal};
+use crate::subject::Subject;
+
+/// What all workers of a run share.
+pub(crate) struct Shared {
+    pub subject: Subject,
+    pub table: Arc<MemoryTable>,
+    pub chance: Arc<Chance>,
+    pub journal: Arc<Journal>,
+    /// Faults happen.
+    pub rough: AtomicBool,
+    /// Nobody reaches the database.
+    pub away: AtomicBool,
+}
+
+/// One worker's way to the table.
+pub(crate) struct FaultyStore {
+    pub shared: Arc<Shared>,
+    pub inner: Arc<MemoryStore>,
+    pub alive: Arc<AtomicBool>,
+}
+
+impl FaultyStore {
+    /// The way there. A dead worker's calls never return.
+    async fn go(&self) -> Result<(), Error> {
+        self.travel().await;
+        if self.shared.away.load(Relaxed) {
+            return Err(Error::new(Class::Transient, "the database is away"));
+        }
+        if self.rough() && self.shared.chance.once_in(40) {
+            return Err(Error::new(Class::Transient, "the connection dropped before the statement ran"));
+        }
+        Ok(())
+    }
+
+    /// The way back: what was done is done, whatever the caller hears of it.
+    async fn back<T>(&self, answer: T) -> Result<T, Error> {
+        if self.rough() && self.shared.chance.once_in(150) {
+            self.alive.store(false, Relaxed);
+        }
+        self.travel().await;
+        if self.rough() && self.shared.chance.once_in(40) {
+            return Err(Error::new(Class::Transient, "the connection dropped after the commit"));
+        }
+        Ok(answer)
+    }
+
+    async fn travel(&self) {
+        let most = if self.rough() { Duration::from_millis(400) } else { Duration::from_millis(2) };
+        tokio::time::sleep(self.shared.chance.wait(most)).await;
+        if !self.alive.load(Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn rough(&self) -> bool {
+        self.shared.rough.load(Relaxed)
+    }
+
+    fn moved(&self, row: String, transition: Transition) {
+        self.shared.journal.note(Event::Moved { row, transition, died: false });
+    }
+
+    /// Key and state of every row that is claimed now.
+    fn claimed_rows(&self) -> Vec<String> {
+        let subject = &self.shared.subject;
+        let rows = super::world::rows(&self.shared.table, subject);
+        let claimed = subject.claimed();
+        rows.into_iter().filter(|(_, state, _)| *state == Some(claimed)).map(|(row, _, _)| row).collect()
+    }
+}
+
+#[async_trait]
+impl Store for FaultyStore {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+        self.go().await?;
+        let rows = self.inner.claim(want).await?;
+        for row in &rows {
+            self.moved(row.lease.id.to_string(), Transition::Claimed);
+        }
+        self.back(rows).await
+    }
+
+    async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
+        self.go().await?;
+        let loaded = self.inner.load(leases).await?;
+        self.back(loaded).await
+    }
+
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+        self.go().await?;
+        let answers = self.inner.settle(moves).await?;
+        for (settlement, answer) in moves.iter().zip(&answers) {
+            let row = settlement.lease.id.to_string();
+            match answer {
+                Held::Held => self.moved(row, settlement.transition),
+                Held::Lost => self.shared.journal.note(Event::Lost { row }),
+            }
+        }
+        self.back(answers).await
+    }
+
+    async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
+        self.go().await?;
+        let extended = self.inner.extend(leases).await?;
+        self.back(extended).await
+    }
+
+    async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
+        self.go().await?;
+        // Nothing else runs in between: the table can be compared before and after.
+        let before = self.claimed_rows();
+        let reclaimed = self.inner.reclaim(limit).await?;
+        let after = self.claimed_rows();
+        let dead = self.shared.subject.stage().dead;
+        for row in before.into_iter().filter(|row| !after.contains(row)) {
+            let now = super::world::rows(&self.shared.table, &self.shared.subject);
+            let died = now.iter().any(|(key, state, _)| *key == row && *state == Some(dead));
+            self.shared.journal.note(Event::Moved { row, transition: Transition::Reclaimed, died });
+        }
+        self.back(reclaimed).await
+    }
+
+    async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
+        self.go().await?;
+        let swept = self.inner.sweep(sweep, limit).await?;
+        self.back(swept).await
+    }
+
+    async fn purge(&self, limit: u32) -> Result<u64, Error> {
+        self.go().await?;
+        let purged = self.inner.purge(limit).await?;
+        self.back(purged).await
+    }
+
+    async fn next_due(&self) -> Result<Option<Duration>, Error> {
+        self.go().await?;
+        let due = self.inner.next_due().await?;
+        self.back(due).await
+    }
+
+    async fn wake(&self, deadline: Instant) {
+        self.inner.wake(deadline).await;
+    }
+
+    async fn lock(&self, name: &str, ttl: Duration) -> Result<bool, Error> {
+        self.go().await?;
+        let held = self.inner.lock(name, ttl).await?;
+        self.back(held).await
+    }
+
+    async fn unlock(&self, name: &str) -> Result<(), Error> {
+        self.go().await?;
+        self.inner.unlock(name).await?;
+        self.back(()).await
+    }
+
+    async fn paused(&self, lane: &str) -> Result<bool, Error> {
+        self.go().await?;
+        self.inner.paused(lane).await
+    }
+
+    async fn set_paused(&self, lane: &str, paused: bool) -> Result<(), Error> {
+        self.inner.set_paused(lane, paused).await
+    }
+}

@@ -1,0 +1,115 @@
+//! A target that answers as relays do: late, badly, or not at all.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_seams::{
+    Claimed, Composer, Content, Envelope, Failure, Outcome, Receipt, Transport, transport,
+};
+use tokio::time::Instant;
+
+use super::journal::Event;
+use super::store::Shared;
+
+/// One worker's way to the target.
+pub(crate) struct Target {
+    pub shared: Arc<Shared>,
+    pub alive: Arc<AtomicBool>,
+}
+
+impl Target {
+    fn rough(&self) -> bool {
+        self.shared.rough.load(Relaxed)
+    }
+
+    async fn travel(&self, most: Duration) {
+        tokio::time::sleep(self.shared.chance.wait(most)).await;
+        if !self.alive.load(Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn answer(&self, row: &str) -> Outcome {
+        let take = || self.shared.journal.note(Event::Taken { row: row.to_owned() });
+        let failure = Failure::new("said the target");
+        if !self.rough() {
+            take();
+            return Outcome::Delivered(Receipt::default());
+        }
+        match self.shared.chance.below(100) {
+            0..20 => Outcome::Retryable(failure),
+            20..24 => Outcome::Retryable(Failure { unreachable: true, ..failure }),
+            24..27 => Outcome::Rejected(failure),
+            27..29 => Outcome::Skipped(failure),
+            29..33 => Outcome::Deferred(Failure { after: Some(Duration::from_secs(45)), ..failure }),
+            33..34 => Outcome::Refused(failure),
+            code @ 34..40 => {
+                if code % 2 == 0 {
+                    take();
+                }
+                self.shared.journal.note(Event::Unanswered { row: row.to_owned() });
+                Outcome::Uncertain(failure)
+            }
+            _ => {
+                take();
+                Outcome::Delivered(Receipt::default())
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Transport for Target {
+    fn batch(&self) -> usize {
+        4
+    }
+
+    fn concurrency(&self) -> usize {
+        4
+    }
+
+    async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
+        let mut outcomes = Vec::with_capacity(batch.len());
+        for envelope in batch {
+            self.travel(Duration::from_secs(6)).await;
+            outcomes.push(self.answer(&envelope.row));
+            if self.rough() && self.shared.chance.once_in(60) {
+                // Killed with the message gone and the outcome untold.
+                self.alive.store(false, Relaxed);
+            }
+        }
+        self.travel(Duration::from_millis(100)).await;
+        outcomes
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        self.travel(Duration::from_millis(100)).await;
+        if self.rough() && self.shared.chance.once_in(3) {
+            return Err(transport::Error::Unreachable("still away".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// Makes an envelope of anything.
+pub(crate) struct Plain;
+
+#[async_trait]
+impl Composer for Plain {
+    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+        let envelope = |row: &Claimed| Envelope {
+            row: row.lease.id.to_string(),
+            dedupe: row.lease.id.to_string(),
+            attempt: row.counters.attempts + 1,
+            content: Content::Nothing,
+            detail: std::collections::BTreeMap::default(),
+        };
+        rows.iter().map(|row| Ok(envelope(row))).collect()
+    }
+
+    fn size_limit(&self) -> u64 {
+        u64::MAX
+    }
+}

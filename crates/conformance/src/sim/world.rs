@@ -1,0 +1,207 @@
+//! One run: workers that come and go over one table, until every row has ended.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use postrider_contract::{Condition, Literal, Role, StateId};
+use postrider_engine::{Engine, Lane, Limits};
+use postrider_seams::{RowId, Value};
+use postrider_store_memory::{MemoryStore, MemoryTable, Row};
+use tokio::time::Instant;
+
+use super::Report;
+use super::chance::Chance;
+use super::journal::{self, Ending, Event, Journal, Rules};
+use super::store::{FaultyStore, Shared};
+use super::target::{Plain, Target};
+use crate::expected::{Counts, Expected};
+use crate::subject::Subject;
+
+const ROWS: i64 = 40;
+const WORKERS: usize = 3;
+
+/// Faults happen for this long; then the world is kind, and everything must end.
+const ROUGH: Duration = Duration::from_mins(20);
+
+/// Long past every backoff and lease.
+const END: Duration = Duration::from_hours(12);
+
+struct Worker {
+    number: usize,
+    engine: Engine,
+    alive: Arc<AtomicBool>,
+}
+
+pub(crate) async fn live(subject: Subject, seed: u64) -> Result<Report, String> {
+    let table = MemoryTable::new(subject.contract.clone());
+    (1..=ROWS).for_each(|n| table.insert(fresh(&table, &subject, n)));
+    let shared = Arc::new(Shared {
+        subject,
+        table,
+        chance: Arc::new(Chance::new(seed)),
+        journal: Arc::new(Journal::default()),
+        rough: AtomicBool::new(true),
+        away: AtomicBool::new(false),
+    });
+    let mut workers: Vec<Worker> = (0..WORKERS).map(|number| start(&shared, number)).collect();
+    let mut crashes = 0;
+    let started = Instant::now();
+    while !all_ended(&shared) {
+        if started.elapsed() > END {
+            break;
+        }
+        if started.elapsed() > ROUGH {
+            shared.rough.store(false, Relaxed);
+        }
+        let rough = shared.rough.load(Relaxed);
+        shared.away.store(rough && shared.chance.once_in(12), Relaxed);
+        if rough && shared.chance.once_in(8) {
+            let unlucky = shared.chance.below(u32::try_from(WORKERS).expect("few")) as usize;
+            workers[unlucky].alive.store(false, Relaxed);
+        }
+        tokio::time::sleep(Duration::from_secs(1) + shared.chance.wait(Duration::from_secs(20))).await;
+        for worker in &mut workers {
+            if !worker.alive.load(Relaxed) {
+                crashes += 1;
+                shared.journal.note(Event::Crashed { worker: worker.number });
+                let next = start(&shared, worker.number + WORKERS);
+                // Its store and its target never answer again, so this ends its tasks and nothing else.
+                std::mem::replace(worker, next).engine.drain(Duration::ZERO).await;
+            }
+        }
+    }
+    for worker in workers {
+        worker.engine.drain(Duration::from_mins(1)).await;
+    }
+    let events = shared.journal.events();
+    let duplicates = journal::check(&events, &endings(&shared), &rules(&shared.subject))?;
+    let taken = events.iter().filter(|event| matches!(event, Event::Taken { .. })).count();
+    Ok(Report { seed, subject: shared.subject.name(), crashes, taken, duplicates, events })
+}
+
+fn start(shared: &Arc<Shared>, number: usize) -> Worker {
+    let alive = Arc::new(AtomicBool::new(true));
+    let dice = Arc::clone(&shared.chance);
+    let engine = Engine::new(dice);
+    let store = FaultyStore {
+        shared: Arc::clone(shared),
+        inner: MemoryStore::open(&shared.table, shared.subject.stage, &format!("worker-{number}")),
+        alive: Arc::clone(&alive),
+    };
+    engine.start(Lane {
+        name: "sim".to_owned(),
+        contract: Arc::new(shared.subject.contract.clone()),
+        stage: shared.subject.stage,
+        store: Arc::new(store),
+        composer: Arc::new(Plain),
+        transport: Arc::new(Target { shared: Arc::clone(shared), alive: Arc::clone(&alive) }),
+        limits: Limits {
+            concurrency: 4,
+            batch: 10,
+            held: 20,
+            bytes: 1 << 20,
+            timeout: Duration::from_secs(30),
+            poll: Duration::from_secs(5),
+            sweep: Duration::from_secs(5),
+            single: false,
+        },
+    });
+    Worker { number, engine, alive }
+}
+
+/// A row as a producer writes it.
+fn fresh(table: &MemoryTable, subject: &Subject, n: i64) -> Row {
+    let mut row = Row::from([(subject.contract.table.id.clone(), Value::Int(n))]);
+    let past = Value::Int(table.now() - 60_000_000);
+    let roles = [
+        (Role::Attempts, Value::Int(0)),
+        (Role::Version, Value::Int(1)),
+        (Role::Created, past.clone()),
+        (Role::Updated, past.clone()),
+        (Role::Due, past),
+    ];
+    for (role, value) in roles {
+        if let Some(column) = subject.column(role) {
+            row.insert(column.to_owned(), value);
+        }
+    }
+    for (column, condition) in &subject.contract.state(subject.ready()).conditions {
+        match condition {
+            Condition::Is(Literal::Text(text)) => row.insert(column.clone(), Value::Text(text.clone())),
+            Condition::Null(true) => row.insert(column.clone(), Value::Null),
+            _ => None,
+        };
+    }
+    row
+}
+
+/// Key, state and counter of every row.
+pub(crate) fn rows(table: &MemoryTable, subject: &Subject) -> Vec<(String, Option<StateId>, i64)> {
+    let state = |row: &Row| {
+        let holds = |(column, condition): &(String, Condition)| {
+            let value = row.get(column).unwrap_or(&Value::Null);
+            match condition {
+                Condition::Is(Literal::Text(text)) => value.as_text() == Some(text),
+                Condition::Is(_) => false,
+                Condition::Null(null) => (*value == Value::Null) == *null,
+                Condition::Never(never) => is_never(value) == *never,
+            }
+        };
+        let states = &subject.contract.states;
+        states.iter().position(|state| state.conditions.iter().all(holds)).map(StateId)
+    };
+    let attempts = |row: &Row| match subject.column(Role::Attempts).and_then(|column| row.get(column)) {
+        Some(Value::Int(count)) => *count,
+        _ => 0,
+    };
+    let key = |row: &Row| match &row[&subject.contract.table.id] {
+        Value::Int(id) => RowId::Int(*id).to_string(),
+        other => panic!("the rows here have whole numbers as keys, not {other:?}"),
+    };
+    table.rows().iter().map(|row| (key(row), state(row), attempts(row))).collect()
+}
+
+fn is_never(value: &Value) -> bool {
+    matches!(value, Value::Int(time) if *time >= crate::row::NEVER)
+}
+
+/// Is this the end of the stage?
+fn is_end(subject: &Subject, state: Option<StateId>) -> bool {
+    let stage = subject.stage();
+    state.is_some_and(|state| {
+        state != subject.claimed() && state != stage.retry && !stage.ready.contains(&state)
+    })
+}
+
+fn all_ended(shared: &Shared) -> bool {
+    rows(&shared.table, &shared.subject).iter().all(|(_, state, _)| is_end(&shared.subject, *state))
+}
+
+fn endings(shared: &Shared) -> Vec<Ending> {
+    let subject = &shared.subject;
+    let found = rows(&shared.table, subject);
+    let ending = |n: i64| {
+        let known = found.iter().find(|(row, _, _)| *row == n.to_string());
+        let (state, attempts) = known.map_or((None, 0), |(_, state, attempts)| (*state, *attempts));
+        let reset = state.is_some_and(|state| subject.begins_another_stage(state));
+        Ending {
+            row: n.to_string(),
+            state: state.map_or("gone", |state| subject.state_name(state)).to_owned(),
+            finished: is_end(subject, state),
+            delivered: state == Some(subject.stage().delivered),
+            attempts: (!reset).then_some(attempts),
+        }
+    };
+    (1..=ROWS).map(ending).collect()
+}
+
+fn rules(subject: &Subject) -> Rules {
+    let expected = Expected::of(subject);
+    Rules {
+        counts: Box::new(move |transition| expected.counts(transition)),
+        recovery_counts: expected.recovery_counts,
+        last_recovery_counts: expected.counts != Counts::GoingBack,
+        most: expected.tries,
+    }
+}

@@ -1,0 +1,92 @@
+//! Subject: one stage of one contract, and what the laws need to know of it.
+
+use std::collections::BTreeSet;
+
+use postrider_contract::{Claimed, Condition, Contract, Role, Stage, StateId, When};
+
+/// A column that no contract maps; the harness adds it to every table.
+pub const FOREIGN: &str = "not_ours";
+
+/// One stage of one contract.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    pub contract: Contract,
+    pub stage: usize,
+}
+
+impl Subject {
+    /// Every stage of every contract that comes with the product.
+    pub fn all() -> Vec<Self> {
+        let parse = |name| {
+            let text = Contract::builtin(name).expect("its name is from the list");
+            Contract::parse(&format!("{name}.toml"), text).unwrap_or_else(|problems| panic!("{problems}"))
+        };
+        Contract::builtin_names()
+            .map(parse)
+            .flat_map(|contract| {
+                (0..contract.stages.len()).map(move |stage| Self { contract: contract.clone(), stage })
+            })
+            .collect()
+    }
+
+    /// `mail_outbox::dispatch`.
+    pub fn name(&self) -> String {
+        format!("{}::{}", self.contract.name, self.stage().name)
+    }
+
+    pub fn stage(&self) -> &Stage {
+        &self.contract.stages[self.stage]
+    }
+
+    pub fn column(&self, role: Role) -> Option<&str> {
+        self.contract.column(role)
+    }
+
+    pub fn has(&self, role: Role) -> bool {
+        self.column(role).is_some()
+    }
+
+    /// The state that the tests' rows start in.
+    pub fn ready(&self) -> StateId {
+        self.stage().ready[0]
+    }
+
+    pub fn claimed(&self) -> StateId {
+        match self.stage().claimed {
+            Claimed::State(state) => state,
+            Claimed::Same => self.ready(),
+        }
+    }
+
+    pub fn state_name(&self, state: StateId) -> &str {
+        &self.contract.state(state).name
+    }
+
+    /// Columns that hold a time.
+    pub fn time_columns(&self) -> BTreeSet<String> {
+        let contract = &self.contract;
+        let roles = Role::ALL.into_iter().filter(|role| role.is_time());
+        let mut columns: BTreeSet<String> =
+            roles.filter_map(|role| contract.column(role)).map(str::to_owned).collect();
+        for sweep in &contract.sweeps {
+            match &sweep.when {
+                When::OlderThan { since, .. } => columns.insert(since.clone()),
+                When::At { column } => columns.insert(column.clone()),
+                When::Always => false,
+            };
+        }
+        columns.extend(contract.retention.iter().flat_map(|rule| rule.since.iter().cloned()));
+        let never = |condition: &Condition| matches!(condition, Condition::Never(_) | Condition::Null(_));
+        for state in &contract.states {
+            let times = state.conditions.iter().filter(|(_, condition)| never(condition));
+            columns.extend(times.map(|(column, _)| column.clone()));
+        }
+        columns
+    }
+
+    /// Does this state begin another stage?
+    pub fn begins_another_stage(&self, state: StateId) -> bool {
+        let others = self.contract.stages.iter().enumerate().filter(|(index, _)| *index != self.stage);
+        others.into_iter().any(|(_, stage)| stage.ready.contains(&state))
+    }
+}

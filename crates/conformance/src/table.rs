@@ -1,0 +1,72 @@
+//! The table in docs: which law holds for which contract on which store, from the same list that the tests run.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::arena::Kind;
+use crate::law::{LAWS, Law};
+use crate::subject::Subject;
+
+const HEAD: &str = "# What holds where
+
+Every law below is a test, run for every stage of every contract on every store; `cargo xtask test` runs them all. This
+page is generated from the list of laws: a test fails when it is out of date, and `POSTRIDER_BLESS=1 cargo test -p
+postrider-conformance table` writes it anew.
+
+What a law checks is read back by queries of the test's own; a store is never its own witness. No law waits for time to
+pass: rows are aged instead. Stores: memory, PostgreSQL, MariaDB, SQLite.
+
+`all`: holds on all four. Names: holds on these alone. `—`: says nothing about this contract (the reasons are below).
+";
+
+/// The whole page.
+pub fn page() -> String {
+    let subjects = Subject::all();
+    let mut page = HEAD.to_owned();
+    page.push_str("\n## Laws\n\n| law | in words |\n|---|---|\n");
+    for law in LAWS {
+        writeln!(page, "| `{}` | {} |", law.name, law.rule).expect("a String takes all");
+    }
+    page.push_str("\n## Where they hold\n\n| law |");
+    for subject in &subjects {
+        write!(page, " {}<br>{} |", subject.contract.name, subject.stage().name).expect("a String takes all");
+    }
+    page.push_str("\n|---|");
+    page.push_str(&"---|".repeat(subjects.len()));
+    page.push('\n');
+    for law in LAWS {
+        let cells: Vec<String> = subjects.iter().map(|subject| cell(law, subject)).collect();
+        writeln!(page, "| `{}` | {} |", law.name, cells.join(" | ")).expect("a String takes all");
+    }
+    page.push_str("\n## Where they are silent, and why\n\n");
+    for (law, reasons) in reasons(&subjects) {
+        writeln!(page, "- `{law}`: {}.", reasons.join("; ")).expect("a String takes all");
+    }
+    page
+}
+
+fn cell(law: &Law, subject: &Subject) -> String {
+    let holds = Kind::ALL.into_iter().filter(|kind| (law.silent)(subject, *kind).is_none());
+    let names: Vec<&str> = holds.map(Kind::name).collect();
+    match names.len() {
+        0 => "—".to_owned(),
+        4 => "all".to_owned(),
+        _ => names.join(", "),
+    }
+}
+
+/// Each reason once, under its law.
+fn reasons(subjects: &[Subject]) -> BTreeMap<&'static str, Vec<&'static str>> {
+    let mut found: BTreeMap<&'static str, Vec<&'static str>> = BTreeMap::new();
+    for law in LAWS {
+        for subject in subjects {
+            for reason in Kind::ALL.into_iter().filter_map(|kind| (law.silent)(subject, kind)) {
+                let known = found.entry(law.name).or_default();
+                if !known.contains(&reason) {
+                    known.push(reason);
+                }
+            }
+        }
+    }
+    found
+}

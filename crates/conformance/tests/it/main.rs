@@ -1,0 +1,77 @@
+//! One test per contract × stage × store × law: `postgres::mail_outbox::dispatch::exclusive_claim`.
+//!
+//! The servers' addresses come from POSTRIDER_TEST_POSTGRES and POSTRIDER_TEST_MYSQL; `cargo xtask test` sets them.
+
+mod arena;
+
+use std::panic::AssertUnwindSafe;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use libtest_mimic::{Arguments, Failed, Trial as Test};
+use postrider_conformance::{Kind, LAWS, Law, Subject, Trial, sim, table};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut tests = vec![Test::test("table::docs_are_up_to_date", docs_are_up_to_date)];
+    tests.extend(Subject::all().into_iter().map(simulate));
+    for kind in Kind::ALL {
+        for subject in Subject::all() {
+            let subject = Arc::new(subject);
+            let holding = LAWS.iter().filter(|law| (law.silent)(&subject, kind).is_none());
+            tests.extend(holding.map(|law| test(kind, Arc::clone(&subject), law)));
+        }
+    }
+    libtest_mimic::run(&arguments, tests).exit_code()
+}
+
+fn test(kind: Kind, subject: Arc<Subject>, law: &'static Law) -> Test {
+    let name = format!("{kind}::{}::{}", subject.name(), law.name);
+    Test::test(name, move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        runtime.block_on(async {
+            let arena = arena::make(kind, &subject).await?;
+            let trial = Trial { subject: (*subject).clone(), arena };
+            let held = AssertUnwindSafe((law.run)(&trial)).catch_unwind().await;
+            trial.arena.close().await;
+            held.unwrap_or_else(|broken| std::panic::resume_unwind(broken));
+            Ok(())
+        })
+    })
+}
+
+/// As many seeds as POSTRIDER_SIM_SEEDS says, or the one that POSTRIDER_SIM_SEED names.
+fn simulate(subject: Subject) -> Test {
+    Test::test(format!("sim::{}", subject.name()), move || {
+        let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+        let seeds = match number("POSTRIDER_SIM_SEED") {
+            Some(seed) => seed..seed + 1,
+            None => 0..number("POSTRIDER_SIM_SEEDS").unwrap_or(40),
+        };
+        let (mut crashes, mut duplicates) = (0, 0);
+        for seed in seeds.clone() {
+            let report = sim::run(&subject, seed)?;
+            crashes += report.crashes;
+            duplicates += report.duplicates;
+        }
+        if seeds.end - seeds.start > 10 && (crashes == 0 || duplicates == 0) {
+            return Err("no faults came of so many seeds: the simulator is too kind to prove anything".into());
+        }
+        Ok(())
+    })
+}
+
+fn docs_are_up_to_date() -> Result<(), Failed> {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/conformance.md");
+    let page = table::page();
+    if std::env::var_os("POSTRIDER_BLESS").is_some() {
+        std::fs::write(file, &page)?;
+    }
+    let found = std::fs::read_to_string(file).unwrap_or_default();
+    if found == page {
+        return Ok(());
+    }
+    Err("docs/conformance.md is out of date: POSTRIDER_BLESS=1 cargo test -p postrider-conformance table"
+        .into())
+}
