@@ -5,7 +5,7 @@ use sqlx::Connection;
 use crate::shop::{SQLITE, Shop, eventually};
 
 /// The server's URL; its absence is a failure with a remedy, never a silent pass.
-fn server(variable: &str) -> String {
+pub fn server(variable: &str) -> String {
     std::env::var(variable)
         .unwrap_or_else(|_| panic!("{variable} is not set: run the tests with `cargo xtask test`"))
 }
@@ -22,7 +22,7 @@ fn on(url: &str) -> Shop {
 }
 
 /// A database of the test's own, so that none sees another's tables and pauses.
-async fn fresh(server: &str, name: &str) -> String {
+pub async fn fresh(server: &str, name: &str) -> String {
     let name = format!("{name}_{}", std::process::id());
     let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
     if server.starts_with("postgres") {

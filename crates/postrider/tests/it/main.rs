@@ -4,6 +4,7 @@ mod commands;
 mod databases;
 mod demo;
 mod help;
+mod own_table;
 mod run;
 mod settings;
 mod shop;
