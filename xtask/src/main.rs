@@ -4,6 +4,7 @@
 
 mod bench;
 mod ci;
+mod crash;
 mod run;
 mod services;
 mod test;
@@ -19,6 +20,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   ci                         what every change must pass: format, tidy, deny, clippy, test
   tidy                       the rules of this repository that no compiler checks
   bench NAME [--json] […]    build for release, start real servers, run a bench
+  crash [--kills N] [--seed N] [--rows N]
+                             the crash test at full length: workers killed, databases restarted, journal checked
   services                   start PostgreSQL, MariaDB and SMTP servers, print their addresses, stop at Ctrl-C
   services exec -- CMD…      run a command with the addresses in its environment, then stop the servers
 ";
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
         ["ci", rest @ ..] => ci::command(rest),
         ["tidy", rest @ ..] => tidy::command(rest),
         ["bench", rest @ ..] => bench::command(rest),
+        ["crash", rest @ ..] => crash::command(rest),
         ["services", rest @ ..] => services::command(rest),
         ["help" | "--help" | "-h"] => {
             run::say(USAGE);

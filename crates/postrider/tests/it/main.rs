@@ -1,10 +1,12 @@
 //! The real binary, from outside: what it prints, what it leaves behind, and its exit codes.
 
 mod commands;
+mod crash;
 mod databases;
 mod demo;
 mod help;
 mod own_table;
+mod rig;
 mod run;
 mod settings;
 mod shop;

@@ -95,7 +95,12 @@ impl Shop {
 
     /// Starts `postrider run` on any free port.
     pub fn start(&self) -> Running {
-        let log = self.path("run.log");
+        self.start_logged("run.log")
+    }
+
+    /// The same, for one of several: each has a log of its own.
+    pub fn start_logged(&self, log: &str) -> Running {
+        let log = self.path(log);
         let child = self
             .command(&["run", "--listen", "127.0.0.1:0"])
             .stderr(std::fs::File::create(&log).unwrap())

@@ -1,0 +1,125 @@
+//! The journal check: what the table says against what the relay accepted.
+
+use std::collections::BTreeSet;
+
+use super::producer::{key, subject};
+use super::site::Site;
+use crate::rig::journal::{self, Entry};
+
+pub struct Findings {
+    /// What should not be; empty is good.
+    pub breaches: Vec<String>,
+    /// Leases that were cut, each counted by the row that it was on.
+    pub reclaimed: u64,
+    /// Deliveries beyond the first of a row.
+    pub duplicates: u64,
+}
+
+impl Findings {
+    pub fn told(&self) -> String {
+        let shown = self.breaches.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
+        format!("{} breaches:\n{shown}", self.breaches.len())
+    }
+}
+
+const COLUMNS: [&str; 8] = [
+    "idempotency_key",
+    "status",
+    "retry_count",
+    "last_error",
+    "claimed_by",
+    "lease_until",
+    "last_attempt_at",
+    "sent_at",
+];
+
+pub async fn compare(site: &Site, rows: u32) -> Findings {
+    let columns: Vec<String> = COLUMNS.iter().map(|column| site.sql.text(column)).collect();
+    let query = format!("SELECT {} FROM mail_outbox ORDER BY idempotency_key", columns.join(", "));
+    let table = site.sql.rows(&query).await.expect("the table can be read");
+    let entries = journal::read(&site.relay.journal());
+    let accepted = journal::by_subject(&entries);
+
+    let mut findings = Findings { breaches: Vec::new(), reclaimed: 0, duplicates: 0 };
+    let keys: Vec<&str> = table.iter().filter_map(|row| row[0].as_deref()).collect();
+    let written: Vec<String> = (0..rows).map(key).collect();
+    if keys != written {
+        findings.breaches.push(format!("{rows} rows were written, the table has {}", keys.len()));
+    }
+    let none = Vec::new();
+    for (number, row) in (0..rows).zip(&table) {
+        let mails = accepted.get(subject(number).as_str()).unwrap_or(&none);
+        findings.row(row, mails);
+    }
+    findings.strangers(&entries, rows);
+    findings
+}
+
+impl Findings {
+    /// One row: sent, its counters right, everything of its claims cleared.
+    fn row(&mut self, row: &[Option<String>], mails: &[&Entry]) {
+        let [key, status, retries, error, owner, lease, attempted, sent] = row else {
+            panic!("{} columns were asked for", COLUMNS.len());
+        };
+        let key = key.as_deref().unwrap_or("?");
+        let retries: u64 = retries.as_deref().and_then(|count| count.parse().ok()).unwrap_or(0);
+        let deliveries = mails.len() as u64;
+        self.reclaimed += retries;
+        self.duplicates += deliveries.saturating_sub(1);
+        let mut demand = |holds: bool, what: &str| {
+            if !holds {
+                let error = error.as_deref().unwrap_or("NULL");
+                self.breaches.push(format!(
+                    "{key}: {what} (status {}, retry_count {retries}, {deliveries} deliveries, last_error {error})",
+                    status.as_deref().unwrap_or("NULL")
+                ));
+            }
+        };
+        demand(status.as_deref() == Some("sent"), "the relay takes every mail, so it must be sent");
+        demand(deliveries >= 1, "the relay never saw it: lost");
+        // A claim ends as sent (once a row), or its lease is cut, which counts; so this holds for every row.
+        demand(deliveries <= retries + 1, "delivered again though no lease was cut");
+        demand(error.is_none(), "a sent row keeps no error");
+        demand(owner.is_none() && lease.is_none(), "a sent row is nobody's");
+        demand(attempted.is_some() && sent.is_some(), "a sent row says when");
+        let ids: BTreeSet<&str> = mails.iter().map(|mail| mail.message_id.as_str()).collect();
+        demand(ids.len() <= 1, "its copies differ in Message-ID, so no receiver can drop one");
+    }
+
+    /// Nothing was sent that nobody wrote, and no two rows share a Message-ID.
+    fn strangers(&mut self, entries: &[Entry], rows: u32) {
+        let subjects: BTreeSet<String> = (0..rows).map(subject).collect();
+        for entry in entries.iter().filter(|entry| !subjects.contains(&entry.subject)) {
+            self.breaches.push(format!("nobody wrote `{}` to {:?}", entry.subject, entry.to));
+        }
+        let ids: BTreeSet<&str> = entries.iter().map(|entry| entry.message_id.as_str()).collect();
+        let mails: BTreeSet<&str> = entries.iter().map(|entry| entry.subject.as_str()).collect();
+        if ids.len() != mails.len() {
+            self.breaches.push(format!("{} mails, but {} Message-IDs", mails.len(), ids.len()));
+        }
+    }
+}
+
+/// The audit itself must see what it is for.
+#[test]
+fn the_audit_finds_lost_rows_uncounted_copies_and_leases_left_behind() {
+    let mail = Entry { to: Vec::new(), message_id: "<a@b>".into(), subject: subject(0) };
+    let other = Entry { message_id: "<c@d>".into(), ..mail.clone() };
+    let row = |status: &str, retries: u32, owner: Option<&str>| {
+        let (retries, owner) = (Some(retries.to_string()), owner.map(str::to_owned));
+        let at = Some("then".to_owned());
+        vec![Some(key(0)), Some(status.to_owned()), retries, None, owner, None, at.clone(), at]
+    };
+    let breaches = |row: &[Option<String>], mails: &[&Entry]| {
+        let mut findings = Findings { breaches: Vec::new(), reclaimed: 0, duplicates: 0 };
+        findings.row(row, mails);
+        findings.breaches.join("\n")
+    };
+    assert_eq!(breaches(&row("sent", 0, None), &[&mail]), "");
+    assert_eq!(breaches(&row("sent", 1, None), &[&mail, &mail]), "", "a cut lease may bring a copy");
+    assert!(breaches(&row("sent", 0, None), &[&mail, &mail]).contains("no lease was cut"));
+    assert!(breaches(&row("sent", 1, None), &[&mail, &other]).contains("differ in Message-ID"));
+    assert!(breaches(&row("sent", 3, None), &[]).contains("lost"));
+    assert!(breaches(&row("dispatching", 0, None), &[&mail]).contains("must be sent"));
+    assert!(breaches(&row("sent", 0, Some("worker")), &[&mail]).contains("nobody's"));
+}

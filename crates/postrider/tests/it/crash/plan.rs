@@ -1,0 +1,44 @@
+//! What a run does: its size, and the seed of its choices.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+
+use crate::rig::database::Kind;
+
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub kind: Kind,
+    pub seed: u64,
+    pub kills: u32,
+    pub rows: u32,
+}
+
+impl Plan {
+    pub fn from_environment(kind: Kind) -> Self {
+        let kills = variable("POSTRIDER_CRASH_KILLS").unwrap_or(8).max(3);
+        Self {
+            kind,
+            seed: variable("POSTRIDER_CRASH_SEED").unwrap_or_else(rand::random),
+            kills,
+            rows: variable("POSTRIDER_CRASH_ROWS").unwrap_or(kills * 150),
+        }
+    }
+
+    /// Choices that depend on nothing but the seed and who asks.
+    pub fn dice(&self, whose: u64) -> StdRng {
+        StdRng::seed_from_u64(self.seed ^ whose)
+    }
+
+    /// How long the rows may take to come to rest after the storm.
+    pub fn patience(&self) -> Duration {
+        Duration::from_secs(120 + u64::from(self.rows / 50))
+    }
+}
+
+fn variable<T: FromStr>(name: &str) -> Option<T> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} is `{text}`, which is not a number")))
+}

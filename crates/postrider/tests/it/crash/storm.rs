@@ -1,0 +1,117 @@
+//! Kills workers and takes the database away.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use rand::Rng as _;
+use rand::rngs::StdRng;
+use sqlx::{Connection as _, SqliteConnection};
+
+use super::plan::Plan;
+use super::site::Site;
+use crate::rig::database::Kind;
+use crate::rig::wait::{PATIENCE, until};
+use crate::rig::worker::Worker;
+
+const WORKERS: usize = 3;
+/// How long another process holds a SQLite file.
+const LOCKED_FOR: Duration = Duration::from_secs(10);
+
+pub struct Storm<'a> {
+    site: &'a mut Site,
+    plan: &'a Plan,
+    dice: StdRng,
+    workers: Vec<Worker>,
+}
+
+impl<'a> Storm<'a> {
+    pub fn begin(site: &'a mut Site, plan: &'a Plan) -> Self {
+        let workers = (0..WORKERS).map(|_| site.home.start_worker()).collect();
+        Self { site, plan, dice: plan.dice(2), workers }
+    }
+
+    /// All kills, with an outage after each third.
+    pub async fn rage(&mut self, done: &AtomicU32) {
+        for kill in 0..self.plan.kills {
+            if kill == self.plan.kills / 3 {
+                self.outage(Outage::Stop).await;
+            }
+            if kill == self.plan.kills * 2 / 3 {
+                self.outage(Outage::Kill).await;
+            }
+            self.kill_one().await;
+            done.store(kill + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// The workers that are left, all alive.
+    pub fn calm(mut self) -> Vec<Worker> {
+        self.workers.iter_mut().for_each(Worker::assert_alive);
+        self.workers
+    }
+
+    /// SIGKILL to one, some time after it began to work; one in four even while it starts.
+    async fn kill_one(&mut self) {
+        let victim = self.dice.random_range(0..WORKERS);
+        let moment = Duration::from_millis(self.dice.random_range(50..=800));
+        if self.dice.random_range(0..4) > 0 {
+            let worker = &self.workers[victim];
+            until("a worker is running", PATIENCE, || async {
+                worker.log().contains("running").then_some(())
+            })
+            .await;
+        }
+        tokio::time::sleep(moment).await;
+        self.replace(victim);
+    }
+
+    fn replace(&mut self, victim: usize) {
+        let worker = self.workers.swap_remove(victim);
+        self.site.home.kill(worker);
+        self.workers.push(self.site.home.start_worker());
+        self.workers.iter_mut().for_each(Worker::assert_alive);
+    }
+
+    /// The database goes away and comes back; in between a worker is killed and starts without it.
+    async fn outage(&mut self, outage: Outage) {
+        if self.plan.kind == Kind::Sqlite {
+            return self.lock_file(outage).await;
+        }
+        let server = self.site.server.as_mut().expect("only SQLite has no server");
+        match outage {
+            Outage::Stop => server.stop(),
+            Outage::Kill => server.kill(),
+        }
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        let victim = self.dice.random_range(0..WORKERS);
+        self.replace(victim);
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        self.site.server.as_mut().expect("it was there").start_again();
+        self.workers.iter_mut().for_each(Worker::assert_alive);
+    }
+
+    /// Another process (this one) holds the write lock: once for longer than any lease, once shortly.
+    async fn lock_file(&mut self, outage: Outage) {
+        let url = format!("sqlite:{}", self.site.home.shop.path("app.db").display());
+        let mut other = SqliteConnection::connect(&url).await.expect("the file is there");
+        sqlx::query("PRAGMA busy_timeout = 60000").execute(&mut other).await.expect("a pragma");
+        sqlx::query("BEGIN EXCLUSIVE").execute(&mut other).await.expect("the lock can be had");
+        let held = match outage {
+            Outage::Stop => LOCKED_FOR,
+            Outage::Kill => LOCKED_FOR / 5,
+        };
+        tokio::time::sleep(held / 2).await;
+        let victim = self.dice.random_range(0..WORKERS);
+        self.replace(victim);
+        tokio::time::sleep(held / 2).await;
+        sqlx::query("COMMIT").execute(&mut other).await.expect("the lock can be given back");
+        other.close().await.expect("the connection can be closed");
+    }
+}
+
+enum Outage {
+    /// In order: sessions are told, everything is flushed.
+    Stop,
+    /// SIGKILL to every process of it.
+    Kill,
+}

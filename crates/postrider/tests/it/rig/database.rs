@@ -1,0 +1,97 @@
+//! A database of a test's own: on the shared servers, or on a server that it may stop and kill.
+
+use postrider_services::{Durability, MariaDb, Postgres};
+
+use super::sql::Sql;
+use crate::shop::Shop;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Postgres,
+    MariaDb,
+    Sqlite,
+}
+
+/// A name that no other test has.
+fn unique(name: &str) -> String {
+    format!("{name}_{}_{:08x}", std::process::id(), rand::random::<u32>())
+}
+
+pub fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run `cargo xtask test`"))
+}
+
+/// A new, empty database: its URL for the settings, and SQL of the test's own. On a shared server, or a file of the shop.
+pub async fn fresh(kind: Kind, name: &str, shop: &Shop) -> (String, Sql) {
+    fresh_with(kind, name, shop, "").await
+}
+
+/// The same, with `options` after CREATE DATABASE.
+pub async fn fresh_with(kind: Kind, name: &str, shop: &Shop, options: &str) -> (String, Sql) {
+    match kind {
+        Kind::Postgres => on_server(kind, &variable("POSTRIDER_TEST_POSTGRES"), &unique(name), options).await,
+        Kind::MariaDb => on_server(kind, &variable("POSTRIDER_TEST_MYSQL"), &unique(name), options).await,
+        Kind::Sqlite => ("sqlite:app.db".to_owned(), Sql::sqlite(&shop.path("app.db"))),
+    }
+}
+
+/// A database on the server of that URL.
+pub async fn on_server(kind: Kind, server: &str, name: &str, options: &str) -> (String, Sql) {
+    let connect = if kind == Kind::Postgres { Sql::postgres } else { Sql::mariadb };
+    let maintenance = connect(server);
+    maintenance.must(&format!("CREATE DATABASE {name} {options}")).await;
+    maintenance.close().await;
+    let (address, _) = server.rsplit_once('/').expect("the server's URL has a path");
+    let url = format!("{address}/{name}");
+    let sql = connect(&url);
+    (url, sql)
+}
+
+/// A server of the test's own.
+pub enum Server {
+    Postgres(Postgres),
+    MariaDb(MariaDb),
+}
+
+impl Server {
+    pub fn start(kind: Kind) -> Self {
+        tokio::task::block_in_place(|| match kind {
+            Kind::Postgres => {
+                Self::Postgres(Postgres::start(Durability::ProcessCrash).expect("PostgreSQL starts"))
+            }
+            Kind::MariaDb => Self::MariaDb(MariaDb::start(Durability::ProcessCrash).expect("MariaDB starts")),
+            Kind::Sqlite => panic!("SQLite has no server"),
+        })
+    }
+
+    pub fn url(&self) -> String {
+        match self {
+            Self::Postgres(server) => server.url(),
+            Self::MariaDb(server) => server.url(),
+        }
+    }
+
+    /// An orderly end: sessions are cut, everything is flushed.
+    pub fn stop(&mut self) {
+        tokio::task::block_in_place(|| match self {
+            Self::Postgres(server) => server.stop(),
+            Self::MariaDb(server) => server.stop(),
+        });
+    }
+
+    /// SIGKILL to all its processes.
+    pub fn kill(&mut self) {
+        tokio::task::block_in_place(|| match self {
+            Self::Postgres(server) => server.kill(),
+            Self::MariaDb(server) => server.kill(),
+        });
+    }
+
+    pub fn start_again(&mut self) {
+        tokio::task::block_in_place(|| match self {
+            Self::Postgres(server) => server.start_again(),
+            Self::MariaDb(server) => server.start_again(),
+        })
+        .expect("the database starts again");
+    }
+}

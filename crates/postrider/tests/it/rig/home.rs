@@ -1,0 +1,57 @@
+//! Where a test's workers live: a shop of their own, each start with a log of its own.
+
+use super::guardian::Guardian;
+use super::worker::Worker;
+use crate::shop::Shop;
+
+pub struct Home {
+    pub shop: Shop,
+    guardian: Guardian,
+    started: u32,
+}
+
+impl Home {
+    /// Its settings come later, when its database and its relay are known.
+    pub fn new() -> Self {
+        Self { shop: Shop::new(None), guardian: Guardian::new(), started: 0 }
+    }
+
+    /// The settings for the next start.
+    pub fn settle_in(&self, settings: &str) {
+        std::fs::write(self.shop.path("postrider.toml"), settings).expect("the settings can be written");
+    }
+
+    pub fn start_worker(&mut self) -> Worker {
+        self.started += 1;
+        let running = self.shop.start_logged(&format!("worker-{:03}.log", self.started));
+        self.guardian.started(running.child.id());
+        Worker::new(running)
+    }
+
+    /// SIGKILL, and it is gone.
+    pub fn kill(&mut self, mut worker: Worker) {
+        self.guardian.ended(worker.kill());
+    }
+
+    /// SIGTERM; it must drain and end with 0.
+    pub async fn stop(&mut self, mut worker: Worker) {
+        let pid = worker.stop().await;
+        self.guardian.ended(pid);
+    }
+}
+
+impl Drop for Home {
+    /// A failed test shows the ends of its logs.
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        for number in 1..=self.started {
+            let name = format!("worker-{number:03}.log");
+            let text = std::fs::read(self.shop.path(&name)).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            let lines: Vec<&str> = text.lines().collect();
+            eprintln!("── {name}\n{}", lines[lines.len().saturating_sub(15)..].join("\n"));
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! One running `postrider run` among several.
+
+use rustix::process::Signal;
+
+use super::wait::{PATIENCE, until};
+use crate::shop::Running;
+
+pub struct Worker {
+    running: Running,
+}
+
+impl Worker {
+    pub fn new(running: Running) -> Self {
+        Self { running }
+    }
+
+    pub fn log(&self) -> String {
+        self.running.log()
+    }
+
+    /// Status code and body of a GET.
+    pub fn get(&self, path: &str) -> (u16, String) {
+        tokio::task::block_in_place(|| self.running.get(path))
+    }
+
+    /// No worker may end unless it is told to.
+    pub fn assert_alive(&mut self) {
+        if let Ok(Some(status)) = self.running.child.try_wait() {
+            panic!("a worker ended by itself with {status}:\n{}", self.log());
+        }
+    }
+
+    pub(super) fn kill(&mut self) -> u32 {
+        self.assert_alive();
+        let child = &mut self.running.child;
+        child.kill().expect("SIGKILL can be sent to a child");
+        child.wait().expect("a killed child can be reaped");
+        child.id()
+    }
+
+    pub(super) async fn stop(&mut self) -> u32 {
+        self.assert_alive();
+        self.running.signal(Signal::TERM);
+        let child = &mut self.running.child;
+        let status = until("a worker ends after SIGTERM", PATIENCE, || {
+            let status = child.try_wait().expect("a child can be asked");
+            async move { status }
+        })
+        .await;
+        assert_eq!(status.code(), Some(0), "a drained worker ends with 0:\n{}", self.log());
+        self.running.child.id()
+    }
+}
