@@ -1,0 +1,71 @@
+//! G3: a relay that refuses us is not the rows' fault.
+
+use std::time::Duration;
+
+use postrider_services::{SmtpOptions, SmtpServer};
+
+use crate::rig::database::{Kind, fresh};
+use crate::rig::home::Home;
+use crate::rig::journal;
+use crate::rig::relay::Turntable;
+use crate::rig::sql::Cell;
+use crate::rig::wait::{PATIENCE, until};
+
+fn relay_with(password: &str) -> SmtpServer {
+    let options =
+        SmtpOptions { login: Some(("postrider".into(), password.into())), ..SmtpOptions::default() };
+    tokio::task::block_in_place(|| SmtpServer::start(&options)).expect("the SMTP server starts")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn g3_a_wrong_smtp_password_pauses_the_lane_spends_nothing_and_heals() {
+    let strict = relay_with("another-one");
+    let mended = relay_with("hunter2-secret");
+    let way = Turntable::towards(strict.address()).await;
+    let mut home = Home::new();
+    let (url, sql) = fresh(Kind::Sqlite, "refused", &home.shop).await;
+    home.settle_in(&format!(
+        "[stores.main]\nurl = \"{url}\"\n\
+         [transports.relay]\nurl = \"smtp://{}\"\nuser = \"postrider\"\npassword = \"hunter2-secret\"\n\
+         tls = \"none\"\nallow_plaintext_auth = true\n\
+         [lanes.mail_outbox]\ncontract = \"mail_outbox\"\npoll = \"200ms\"\n",
+        way.address
+    ));
+    home.shop.run(&["migrate"]).fine();
+    for number in 0..30 {
+        let row: [(&str, Cell); 4] = [
+            ("from_address", "app@example.org".into()),
+            ("to_addresses", "someone@example.net".into()),
+            ("subject", format!("refused {number}").as_str().into()),
+            ("body_text", "Hello.".into()),
+        ];
+        sql.insert("mail_outbox", &row).await;
+    }
+
+    let worker = home.start_worker();
+    let body = until("the lane says that the relay refuses us", PATIENCE, || async {
+        let (code, body) = worker.get("/readyz");
+        (code == 503 && body.contains("misconfigured")).then_some(body)
+    })
+    .await;
+    assert!(body.contains("535"), "the relay's own answer is the reason: {body}");
+    assert!(!body.contains("hunter2") && !worker.log().contains("hunter2"), "no password is shown");
+    // Some probes later still nothing is spent.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let unspent = "mail_outbox WHERE status = 'queued' AND retry_count = 0 AND last_error IS NULL";
+    until("every row is handed back unspent", PATIENCE, || async {
+        (sql.count(unspent).await? == 30).then_some(())
+    })
+    .await;
+
+    way.turn(mended.address());
+    until("every row is sent", PATIENCE, || async {
+        (sql.count("mail_outbox WHERE status = 'sent' AND retry_count = 0").await? == 30).then_some(())
+    })
+    .await;
+    let (code, body) = worker.get("/readyz");
+    assert_eq!(code, 200, "{body}");
+    home.stop(worker).await;
+    assert_eq!(journal::read(&mended.journal()).len(), 30, "once each");
+    assert!(journal::read(&strict.journal()).is_empty());
+}
