@@ -1,0 +1,117 @@
+//! M1: a foreign worker that runs the specification's own SQL shares the table with ours, and no mail goes out twice.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::rig::database::{Kind, fresh};
+use crate::rig::home::Home;
+use crate::rig::relay::Relay;
+use crate::rig::sql::Sql;
+use crate::rig::wait::{PATIENCE, until};
+
+/// The claim as the specification has it; it knows nothing of our columns.
+const CLAIM: &str = "
+WITH candidates AS (
+  SELECT id
+  FROM mail_outbox
+  WHERE status = 'queued'
+    AND next_attempt_at <= NOW()
+    AND retry_count < 5
+  ORDER BY next_attempt_at ASC, id ASC
+  LIMIT 20
+  FOR UPDATE SKIP LOCKED
+)
+UPDATE mail_outbox
+SET status = 'dispatching',
+    last_attempt_at = NOW()
+FROM candidates
+WHERE mail_outbox.id = candidates.id
+RETURNING mail_outbox.id::text, mail_outbox.subject";
+
+const ROWS: u32 = 900;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m01_a_foreign_worker_with_the_seeds_own_sql_is_safe_beside_three_of_ours() {
+    let mut home = Home::new();
+    let (url, sql) = fresh(Kind::Postgres, "foreign", &home.shop).await;
+    let relay = Relay::shared();
+    // Recovery looks often, and the first retry comes soon: a row that we gave back is claimed by the other as well.
+    home.settle_in(&format!(
+        "[stores.main]\nurl = \"{url}\"\n\
+         [transports.relay]\nurl = \"smtp://{}\"\nconnections = 2\n\
+         [lanes.mail_outbox]\ncontract = \"mail_outbox\"\nbatch = 20\nheld = 40\npoll = \"100ms\"\nsweep = \"200ms\"\n\
+         lease.for = \"5s\"\nretry.base = \"1s\"\nretry.cap = \"1s\"\nretry.jitter = 0.0\n",
+        relay.address
+    ));
+    home.shop.run(&["migrate"]).fine();
+    let mark = format!("foreign-{:08x}", rand::random::<u32>());
+    write(&sql, &mark).await;
+
+    let done = Arc::new(AtomicBool::new(false));
+    let sent = Arc::new(Mutex::new(BTreeMap::new()));
+    let foreign = tokio::spawn(foreign_worker(sql.clone(), Arc::clone(&sent), Arc::clone(&done)));
+    let workers: Vec<_> = (0..3).map(|_| home.start_worker()).collect();
+    until("every row is sent", PATIENCE, || async {
+        (sql.count("mail_outbox WHERE status <> 'sent'").await? == 0).then_some(())
+    })
+    .await;
+    done.store(true, Ordering::Relaxed);
+    foreign.await.expect("the foreign worker has no trouble");
+    for worker in workers {
+        home.stop(worker).await;
+    }
+
+    let mut deliveries = sent.lock().expect("nobody panics with it").clone();
+    let theirs = deliveries.len();
+    for entry in relay.accepted(&mark) {
+        *deliveries.entry(entry.subject).or_insert(0) += 1;
+    }
+    assert_eq!(deliveries.len(), ROWS as usize, "every row was delivered");
+    let twice: Vec<_> = deliveries.iter().filter(|(_, times)| **times > 1).collect();
+    assert!(twice.is_empty(), "delivered more than once: {twice:?}");
+    assert!(theirs > 0 && theirs < ROWS as usize, "both took part: {theirs} of {ROWS} were theirs");
+}
+
+/// Half of the rows fail at their first try with us.
+async fn write(sql: &Sql, mark: &str) {
+    let rows: Vec<String> = (0..ROWS)
+        .map(|number| {
+            let script = if number % 2 == 0 { "once-450-" } else { "slow-0.02-" };
+            format!(
+                "('app@example.org', '{script}{mark}-{number}@example.net', '{mark} {number:04}', 'Hello.')"
+            )
+        })
+        .collect();
+    let rows = rows.join(", ");
+    sql.must(&format!(
+        "INSERT INTO mail_outbox (from_address, to_addresses, subject, body_text) VALUES {rows}"
+    ))
+    .await;
+}
+
+/// Claims, takes its time to deliver, and marks as sent by key: what the specification asks for, and no more.
+async fn foreign_worker(sql: Sql, sent: Arc<Mutex<BTreeMap<String, u32>>>, done: Arc<AtomicBool>) {
+    while !done.load(Ordering::Relaxed) {
+        let rows = sql.rows(CLAIM).await.expect("the specification's claim");
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        let mut ids = Vec::new();
+        let claimed = rows.len() as u64;
+        for row in rows {
+            let [Some(id), Some(subject)] = row.as_slice() else { panic!("id and subject are never NULL") };
+            *sent.lock().expect("nobody panics with it").entry(subject.clone()).or_insert(0) += 1;
+            ids.push(id.clone());
+        }
+        if !ids.is_empty() {
+            let ids = ids.join(", ");
+            let moved = sql
+                .must(&format!(
+                    "UPDATE mail_outbox SET status = 'sent', last_error = NULL \
+                     WHERE status = 'dispatching' AND id IN ({ids})"
+                ))
+                .await;
+            assert_eq!(moved, claimed, "nobody took a row from the foreign worker");
+        }
+    }
+}
