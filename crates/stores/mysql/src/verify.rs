@@ -25,6 +25,7 @@ impl MysqlStore {
             server: format!("{name} {version}"),
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing().await?,
+            duplicates: self.opened.duplicates(&self.database).await?,
             notifies: false,
             own_tables: shape::own_tables(&self.database).await? == [true; 2],
         };

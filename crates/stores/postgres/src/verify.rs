@@ -20,6 +20,7 @@ impl PostgresStore {
             server: self.server().await?,
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing().await?,
+            duplicates: self.opened.duplicates(&self.database).await?,
             notifies: self.waker.notifies(),
             own_tables: shape::own_tables(&self.database).await? == [true; 2],
         };

@@ -5,6 +5,7 @@
 //! program touch the contract's table.
 
 mod claim;
+mod duplicates;
 mod inspect;
 pub mod locks;
 pub mod migrate;

@@ -19,6 +19,7 @@ impl SqliteStore {
             server: format!("SQLite {}", version.as_ref().and_then(Value::as_text).unwrap_or_default()),
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing().await?,
+            duplicates: self.opened.duplicates(&self.database).await?,
             notifies: true,
             own_tables: shape::own_tables(&self.database).await? == [true; 2],
         };

@@ -1,4 +1,5 @@
 use postrider_contract::Contract;
+use postrider_seams::inspect::Inspect as _;
 use postrider_seams::migrate::{Migrate as _, Options};
 use postrider_seams::store::Store as _;
 
@@ -70,6 +71,10 @@ async fn g4_a_foreign_table_keeps_its_rows_and_columns_and_duplicates_do_not_sto
         migration.apply(Options::default()).await.expect("again");
 
         let store = database.open(contract("mail_outbox"), "dispatch", "mail").await.expect("open");
+        let findings = store.verify().await.expect("verify");
+        let told = findings.iter().find(|finding| finding.text.contains("idempotency_key should be unique"));
+        assert!(told.is_some(), "{findings:?}");
+
         let rows = claim(&store, 10).await;
         assert_eq!(rows.len(), 3);
         let moves: Vec<_> = rows

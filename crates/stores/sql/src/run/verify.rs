@@ -15,6 +15,8 @@ pub struct Facts {
     pub claim_scan: Option<String>,
     /// DDL that is missing, as `migrate` would run it.
     pub missing: Vec<String>,
+    /// Columns that should be unique, and how many of their values are there more than once.
+    pub duplicates: Vec<(String, u64)>,
     /// Is there a way to be woken by new rows?
     pub notifies: bool,
     /// Are our own tables there?
@@ -30,6 +32,7 @@ impl Opened {
         findings.push(self.lease_finding());
         findings.push(claim_finding(facts));
         findings.extend(facts.missing.iter().map(|ddl| missing_finding(ddl)));
+        findings.extend(facts.duplicates.iter().map(|(columns, values)| duplicate_finding(columns, *values)));
         findings.push(ok(match (facts.notifies, dialect) {
             (true, _) => "new rows wake the lane at once".to_owned(),
             (false, Dialect::Postgres) => {
@@ -141,6 +144,16 @@ fn missing_finding(ddl: &str) -> Finding {
         level: Level::Warning,
         text: format!("the table lacks {what} that `postrider migrate` would add"),
         mend: Some(ddl.to_owned()),
+    }
+}
+
+fn duplicate_finding(columns: &str, values: u64) -> Finding {
+    Finding {
+        level: Level::Warning,
+        text: format!(
+            "{columns} should be unique, but {values} values are there more than once: such rows are delivered twice"
+        ),
+        mend: None,
     }
 }
 

@@ -1,0 +1,82 @@
+//! What should be unique and is not: an existing table may hold rows that a new one would have refused.
+
+use postrider_seams::store::Error;
+
+use super::{Opened, Run};
+use crate::bind::{self, Given};
+use crate::{Dialect, Script, Step, Yields, ddl, ident};
+
+/// Counting stops here.
+const MOST: u32 = 1000;
+
+impl Opened {
+    /// Columns that our own table keeps unique, and how many of their values this one has more than once.
+    pub async fn duplicates(&self, on: &impl Run) -> Result<Vec<(String, u64)>, Error> {
+        let dialect = on.dialect();
+        let create = ddl::create(&self.contract, dialect).unwrap_or_default();
+        let mut found = Vec::new();
+        for columns in
+            create.iter().filter(|text| self.is_own_table(dialect, text)).flat_map(|text| uniques(text))
+        {
+            if columns.iter().any(|column| self.shape.column(column).is_none()) {
+                continue;
+            }
+            let script = Script { steps: vec![self.counting(dialect, &columns)] };
+            let rows =
+                on.run("look for duplicates", &script, &Given::limit(on.owner(), MOST)).await?.into_rows();
+            let values = rows.first().and_then(|row| row.first()).map_or(0, bind::count);
+            if values > 0 {
+                found.push((columns.join(" and "), values));
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_own_table(&self, dialect: Dialect, create: &str) -> bool {
+        let table = ident::quote(dialect, &self.contract.table.name);
+        let table =
+            create.strip_prefix("CREATE TABLE IF NOT EXISTS ").is_some_and(|rest| rest.starts_with(&table));
+        table && self.contract.table.schema.is_none()
+    }
+
+    fn counting(&self, dialect: Dialect, columns: &[String]) -> Step {
+        let quoted: Vec<String> = columns.iter().map(|column| ident::quote(dialect, column)).collect();
+        let there: Vec<String> = quoted.iter().map(|column| format!("{column} IS NOT NULL")).collect();
+        let (list, there) = (quoted.join(", "), there.join(" AND "));
+        let table = ident::quote(dialect, &self.contract.table.name);
+        let sql = format!(
+            "SELECT COUNT(*) FROM (SELECT 1 AS n FROM {table} WHERE {there} GROUP BY {list} HAVING COUNT(*) > 1 \
+             LIMIT {MOST}) AS d"
+        );
+        Step { sql, binds: Vec::new(), yields: Yields::Other }
+    }
+}
+
+/// The unique keys of a `CREATE TABLE`, one definition a line.
+fn uniques(create: &str) -> Vec<Vec<String>> {
+    let plain = |name: &str| name.trim().trim_matches(['"', '`']).to_owned();
+    create
+        .lines()
+        .filter_map(|line| {
+            let line = line.trim().trim_end_matches(',');
+            match line.strip_prefix("UNIQUE (") {
+                Some(list) => Some(list.trim_end_matches(')').split(',').map(plain).collect()),
+                None => line
+                    .split(' ')
+                    .any(|word| word == "UNIQUE")
+                    .then(|| line.split(' ').take(1).map(plain).collect()),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uniques;
+
+    #[test]
+    fn unique_keys_are_read_from_the_reference_table() {
+        let create = "CREATE TABLE t (\n    id bigint PRIMARY KEY,\n    \"key\" varchar(255) UNIQUE,\n    a text,\n    UNIQUE (a, `b`)\n)";
+        assert_eq!(uniques(create), [vec!["key"], vec!["a", "b"]]);
+    }
+}
