@@ -91,11 +91,9 @@ pub(crate) async fn deferral_waits(trial: &Trial) {
     let hour = Duration::from_hours(1);
     let moved = Settlement { delay: hour, ..settlement(&claimed.lease, Transition::Deferred) };
     assert_eq!(worker.settle_one(moved).await, Held::Held);
-    for (wait, claimable) in [
-        (Duration::ZERO, 0),
-        (hour.checked_sub(Duration::from_mins(1)).unwrap(), 0),
-        (Duration::from_secs(70), 1),
-    ] {
+    for (wait, claimable) in
+        [(Duration::ZERO, 0), (hour.saturating_sub(Duration::from_mins(1)), 0), (Duration::from_secs(70), 1)]
+    {
         trial.age(&id, wait).await;
         worker.reclaim().await;
         assert_eq!(trial.attempts(&id).await, 0, "never tried, so it costs nothing");
