@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use postrider_contract::Transition;
-use postrider_seams::store::{Class, Held, Settlement};
+use postrider_seams::store::{self, Held, Settlement};
 
 use crate::ended::Ended;
 use crate::runner::Runner;
@@ -20,39 +20,21 @@ pub(crate) async fn run(runner: Arc<Runner>, batch: usize) {
     }
 }
 
-/// Settles all of them, in one call where that works. A batch that the store can't take is halved until the one row
-/// that it can't take is alone.
+/// Settles all of them, however often that takes. A single row that the store can't take is the store's to leave to its
+/// lease; an error concerns them all, and forgetting outcomes would send their messages again.
 async fn settle(runner: &Runner, ended: Vec<Ended>) {
-    let mut work = vec![ended];
     let mut failures = 0;
-    while let Some(mut batch) = work.pop() {
-        match try_settle(runner, &batch).await {
-            Ok(()) => {
-                failures = 0;
-                runner.store_is_back();
-                done(runner, &batch);
-            }
-            Err(error) if error.class == Class::Permanent && batch.len() > 1 => {
-                let rest = batch.split_off(batch.len() / 2);
-                work.push(rest);
-                work.push(batch);
-            }
-            Err(error) if error.class == Class::Permanent => {
-                tracing::error!(lane = runner.state.name, %error, "a row could not be settled; its lease will run out");
-                done(runner, &batch);
-            }
-            Err(error) => {
-                failures += 1;
-                let wait = runner.store_failed(&error, failures);
-                tracing::warn!(lane = runner.state.name, %error, rows = batch.len(), "settle failed; the outcomes are kept");
-                work.push(batch);
-                tokio::time::sleep(wait).await;
-            }
-        }
+    while let Err(error) = try_settle(runner, &ended).await {
+        failures += 1;
+        let wait = runner.store_failed(&error, failures);
+        tracing::warn!(lane = runner.state.name, %error, rows = ended.len(), "settle failed; the outcomes are kept");
+        tokio::time::sleep(wait).await;
     }
+    runner.store_is_back();
+    done(runner, &ended);
 }
 
-async fn try_settle(runner: &Runner, batch: &[Ended]) -> Result<(), postrider_seams::store::Error> {
+async fn try_settle(runner: &Runner, batch: &[Ended]) -> Result<(), store::Error> {
     // Under the gate no extension runs, so the fences read here are the ones that the rows have.
     let _gate = runner.gate.read().await;
     let mut moves: Vec<Settlement> = Vec::with_capacity(batch.len());

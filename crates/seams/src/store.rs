@@ -124,7 +124,9 @@ pub trait Store: Send + Sync {
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error>;
 
     /// Makes the moves, each guarded by its fence; all effects in the same transaction as their move. One answer per
-    /// settlement, in order. Safe to repeat: a settlement that was made already answers `Lost` and changes nothing.
+    /// settlement, in order. Safe to repeat: a settlement that was made already answers `Lost` and changes nothing. So
+    /// does one that the database can't take (it is left to its lease), where it takes others; an error means that none
+    /// of a statement's rows could be settled, and the caller keeps them all.
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error>;
 
     /// Prolongs leases. Answers the lease to use from now on (the fence may have changed), or `None` where it was

@@ -200,8 +200,8 @@ pub struct Faulty {
     pub away: AtomicBool,
     /// Settles never answer.
     pub hangs: AtomicBool,
-    /// Settles of this row never work.
-    pub cursed: Option<RowId>,
+    /// Every settle is refused for good: a trigger gone wrong, a permission taken away.
+    pub refuses: AtomicBool,
     /// Large rows can never be read.
     pub unreadable: bool,
     pub extends: AtomicUsize,
@@ -215,7 +215,7 @@ impl Faulty {
             inner: MemoryStore::open(table, 0, worker),
             away: AtomicBool::new(false),
             hangs: AtomicBool::new(false),
-            cursed: None,
+            refuses: AtomicBool::new(false),
             unreadable: false,
             extends: AtomicUsize::new(0),
             loads: AtomicUsize::new(0),
@@ -255,8 +255,8 @@ impl Store for Faulty {
         if self.hangs.load(SeqCst) {
             std::future::pending::<()>().await;
         }
-        if moves.iter().any(|settlement| Some(&settlement.lease.id) == self.cursed.as_ref()) {
-            return Err(Error::new(Class::Permanent, "this value does not fit"));
+        if self.refuses.load(SeqCst) {
+            return Err(Error::new(Class::Permanent, "a trigger says no"));
         }
         self.inner.settle(moves).await
     }

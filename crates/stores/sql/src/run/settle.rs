@@ -52,8 +52,12 @@ impl Opened {
     }
 }
 
+/// So many rows refused one by one, and none taken: it is not the rows.
+const REFUSED_AT_MOST: usize = 8;
+
 /// A statement that the database refuses for good is halved until the rows at fault are alone. Those are left to
-/// their lease, which spends an attempt on them; all others are settled.
+/// their lease, which spends an attempt on them; all others are settled. Where no row is taken the fault is elsewhere (a
+/// trigger, a constraint), and the error goes to the caller, who keeps the outcomes.
 async fn settle_group(
     on: &impl Run,
     script: &Script,
@@ -62,6 +66,7 @@ async fn settle_group(
 ) -> Result<HashSet<RowId>, Error> {
     let mut held = HashSet::with_capacity(members.len());
     let mut todo = vec![members];
+    let mut refused = 0;
     while let Some(part) = todo.pop() {
         let given = Given::settlements(on.owner(), part.iter().map(|index| &moves[*index]).collect());
         match on.run("settle rows", script, &given).await {
@@ -75,6 +80,11 @@ async fn settle_group(
                 todo.extend([second, first]);
             }
             Err(error) if error.class == Class::Permanent => {
+                refused += 1;
+                let all = refused == members.len() && refused > 1;
+                if held.is_empty() && (all || refused >= REFUSED_AT_MOST) {
+                    return Err(error);
+                }
                 let id = &moves[part[0]].lease.id;
                 tracing::error!(%id, %error, "a row can't be settled; it is left to its lease");
             }

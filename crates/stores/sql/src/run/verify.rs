@@ -97,7 +97,7 @@ impl Opened {
                 level: Level::Warning,
                 text: format!(
                     "the table has no lease columns: a lease is the claim time + {seconds} s, so rows of a crashed \
-                     worker wait that long (`postrider migrate` adds them)"
+                     worker wait that long"
                 ),
                 mend: None,
             },
@@ -139,11 +139,23 @@ fn claim_finding(facts: &Facts) -> Finding {
 }
 
 fn missing_finding(ddl: &str) -> Finding {
-    let what = if ddl.contains("INDEX") { "an index" } else { "something" };
     Finding {
         level: Level::Warning,
-        text: format!("the table lacks {what} that `postrider migrate` would add"),
+        text: format!("the table lacks {}; `postrider migrate` adds it", named(ddl)),
         mend: Some(ddl.to_owned()),
+    }
+}
+
+/// What a statement makes, by its name: the first quoted word after INDEX or ADD.
+fn named(ddl: &str) -> String {
+    let quoted = |after: &str| {
+        let (_, rest) = ddl.split_once(after)?;
+        rest.split(['"', '`']).nth(1).map(str::to_owned)
+    };
+    match (quoted(" INDEX "), quoted(" ADD ")) {
+        (Some(index), _) => format!("the index {index}"),
+        (None, Some(column)) => format!("the column {column}"),
+        (None, None) => "what this makes".to_owned(),
     }
 }
 
