@@ -1,1 +1,71 @@
-fn main() {}
+//! Measures Postrider beside what it is compared with, in one run. `cargo xtask bench NAME` starts the servers and runs
+//! this in release. Every case is interleaved with its comparison, three rounds, medians.
+
+mod lane;
+mod latency;
+mod mail;
+mod memory;
+mod report;
+mod servers;
+mod store;
+
+use clap::{Parser, Subcommand};
+
+use crate::report::Report;
+
+#[derive(Parser)]
+#[command(name = "postrider-bench", about = "Measures Postrider beside what it is compared with, in one run")]
+struct Arguments {
+    #[command(subcommand)]
+    bench: Bench,
+    /// One JSON object a line, instead of a table.
+    #[arg(long, global = true)]
+    json: bool,
+    /// Interleaved rounds; the figures are medians.
+    #[arg(long, global = true, default_value_t = 3)]
+    rounds: usize,
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// Rows/s claimed and settled through the whole engine, beside a bare loop and pgbench.
+    Store {
+        /// Rows per round.
+        #[arg(long, default_value_t = 100_000)]
+        rows: u64,
+        /// Rows of the large backlog for the claim's latency.
+        #[arg(long, default_value_t = 1_000_000)]
+        backlog: u64,
+    },
+    /// Mails/s to a fast SMTP sink, beside the sink's own source.
+    Mail {
+        #[arg(long, default_value_t = 20_000)]
+        rows: u64,
+        /// SMTP connections, ours and the source's.
+        #[arg(long, default_value_t = 8)]
+        connections: usize,
+    },
+    /// Insert to hand-over on PostgreSQL at a steady 100 rows/s.
+    Latency {
+        #[arg(long, default_value_t = 20)]
+        seconds: u64,
+    },
+    /// Memory of the real binary: idle, and draining a large backlog.
+    Memory {
+        #[arg(long, default_value_t = 1_000_000)]
+        rows: u64,
+    },
+}
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    let arguments = Arguments::parse();
+    let report = Report { json: arguments.json };
+    let rounds = arguments.rounds.max(1);
+    match arguments.bench {
+        Bench::Store { rows, backlog } => store::run(report, rounds, rows, backlog).await,
+        Bench::Mail { rows, connections } => mail::run(report, rounds, rows, connections).await,
+        Bench::Latency { seconds } => latency::run(report, rounds, seconds).await,
+        Bench::Memory { rows } => memory::run(report, rows).await,
+    }
+}

@@ -1,0 +1,126 @@
+//! Lanes for benches: a transport that takes everything at once, a recorder of hand-over times, and how to wait.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_contract::Contract;
+use postrider_engine::{Engine, Lane, Limits};
+use postrider_seams::{Composer, Envelope, Outcome, Receipt, Store, ThreadDice, Transport, transport};
+use tokio::time::Instant;
+
+/// The built-in contract of the bench's table, with the batch that the bench uses.
+pub fn contract(batch: u32) -> Contract {
+    let text = Contract::builtin("mail_outbox").expect("a built-in");
+    let mut contract = Contract::parse("mail_outbox.toml", text).expect("a built-in is sound");
+    contract.claim.batch = batch;
+    contract
+}
+
+pub fn limits(batch: u32) -> Limits {
+    Limits {
+        concurrency: 8,
+        batch,
+        held: batch as usize * 6,
+        bytes: 64 * 1024 * 1024,
+        timeout: Duration::from_secs(30),
+        poll: Duration::from_millis(500),
+        sweep: Duration::from_secs(10),
+        single: false,
+    }
+}
+
+/// Takes everything at once: what is left is the engine and the store.
+pub struct NoOp;
+
+#[async_trait]
+impl Transport for NoOp {
+    fn batch(&self) -> usize {
+        500
+    }
+
+    fn concurrency(&self) -> usize {
+        4
+    }
+
+    async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
+        batch.iter().map(|_| Outcome::Delivered(Receipt::default())).collect()
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        Ok(())
+    }
+}
+
+/// Takes everything, and remembers when each row was handed over.
+#[derive(Default)]
+pub struct Recorder {
+    pub seen: Mutex<HashMap<String, Instant>>,
+}
+
+#[async_trait]
+impl Transport for Recorder {
+    fn batch(&self) -> usize {
+        50
+    }
+
+    fn concurrency(&self) -> usize {
+        8
+    }
+
+    async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
+        let now = Instant::now();
+        let mut seen = self.seen.lock().expect("no panic holds it");
+        for envelope in batch {
+            seen.insert(envelope.row.clone(), now);
+        }
+        batch.iter().map(|_| Outcome::Delivered(Receipt::default())).collect()
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        Ok(())
+    }
+}
+
+pub fn lane(
+    contract: &Contract,
+    store: Arc<dyn Store>,
+    composer: Arc<dyn Composer>,
+    transport: Arc<dyn Transport>,
+    limits: Limits,
+) -> Lane {
+    Lane {
+        name: "bench".to_owned(),
+        contract: Arc::new(contract.clone()),
+        stage: 0,
+        store,
+        composer,
+        transport,
+        limits,
+    }
+}
+
+/// Rows per second from the start of the engine until `rows` are settled as delivered.
+pub async fn drain(lane: Lane, rows: u64) -> f64 {
+    let engine = Engine::new(Arc::new(ThreadDice));
+    let handle = engine.handle();
+    let started = Instant::now();
+    engine.start(lane);
+    loop {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        let status = handle.lane("bench").expect("the lane was started");
+        assert_eq!(status.failed + status.lost, 0, "a bench row failed: {status:?}");
+        if status.delivered >= rows {
+            break;
+        }
+    }
+    let rate = rate(rows, started.elapsed());
+    engine.drain(Duration::from_secs(10)).await;
+    rate
+}
+
+#[allow(clippy::cast_precision_loss)] // row counts are far below 2^52
+pub fn rate(rows: u64, elapsed: Duration) -> f64 {
+    rows as f64 / elapsed.as_secs_f64()
+}

@@ -1,0 +1,74 @@
+//! What a bench prints: one aligned line a case for people, one JSON object a line for programs.
+
+use serde::Serialize;
+
+/// One figure, and what it is compared with in the same run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Figure {
+    pub bench: &'static str,
+    pub case: String,
+    pub value: f64,
+    pub unit: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio_to: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+}
+
+impl Figure {
+    pub fn new(bench: &'static str, case: impl Into<String>, value: f64, unit: &'static str) -> Self {
+        Self { bench, case: case.into(), value: round(value), unit, ratio_to: None, ratio: None }
+    }
+
+    /// Compares it with another figure of the same run.
+    pub fn beside(mut self, name: &str, other: f64) -> Self {
+        self.ratio_to = Some(name.to_owned());
+        self.ratio = Some(round(self.value / other));
+        self
+    }
+}
+
+/// Figures to three decimals: more would pretend to a precision that a shared machine does not have.
+fn round(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+/// Prints figures as they come.
+#[derive(Debug, Clone, Copy)]
+pub struct Report {
+    pub json: bool,
+}
+
+impl Report {
+    #[allow(clippy::print_stdout)] // figures are this program's data
+    pub fn print(self, figure: &Figure) {
+        if self.json {
+            println!("{}", serde_json::to_string(figure).expect("a figure is plain data"));
+            return;
+        }
+        let ratio = match (&figure.ratio_to, figure.ratio) {
+            (Some(to), Some(ratio)) => format!("{ratio:>8.2} of {to}"),
+            _ => String::new(),
+        };
+        println!("{:<8} {:<38} {:>12.1} {:<8}{ratio}", figure.bench, figure.case, figure.value, figure.unit);
+    }
+
+    /// For people, while something takes long.
+    #[allow(clippy::print_stderr)] // progress goes beside the data
+    pub fn say(text: &str) {
+        eprintln!("  … {text}");
+    }
+}
+
+/// The middle of a few figures.
+pub fn median(figures: &mut [f64]) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+/// The value below which the given share of the figures lies.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an index of a few thousand
+pub fn percentile(figures: &mut [f64], share: f64) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[((figures.len() - 1) as f64 * share).round() as usize]
+}

@@ -1,0 +1,139 @@
+//! The same two statements in the same batches, with nothing around them: what the database itself can do.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+
+use postrider_contract::{Contract, Transition};
+use postrider_seams::row::Detail;
+use postrider_seams::store::Settlement;
+use postrider_seams::{Lease, RowId, Value};
+use postrider_sql::bind::Given;
+use postrider_sql::run::{Opened, Run};
+use postrider_sql::{Bind, Field, Step};
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Postgres, Row};
+use tokio::time::Instant;
+
+use crate::lane::rate;
+use crate::servers::Bed;
+
+/// Loops at once, each a claim and a settle in turn: as many connections as the engine has in use.
+const LOOPS: usize = 4;
+
+pub async fn run(bed: &Bed, contract: &Contract, rows: u64, batch: u32) -> f64 {
+    let left = Arc::new(AtomicI64::new(i64::try_from(rows).expect("fewer rows than that")));
+    let stage = &contract.stages[0].name;
+    let started = Instant::now();
+    match bed {
+        Bed::Postgres { database, url } => {
+            let store = database.open(contract.clone(), stage, "bench").await.expect("opened");
+            let loops = (0..LOOPS).map(|_| {
+                let (opened, url, left) = (store.opened().clone(), url.clone(), Arc::clone(&left));
+                tokio::spawn(async move { postgres(&opened, &url, batch, &left).await })
+            });
+            for ended in loops.collect::<Vec<_>>() {
+                ended.await.expect("a loop ended well");
+            }
+        }
+        Bed::Mariadb { database, .. } => {
+            let store = database.open(contract.clone(), stage, "bench").await.expect("opened");
+            let loops = (0..LOOPS).map(|_| {
+                let (opened, database, left) = (store.opened().clone(), database.clone(), Arc::clone(&left));
+                tokio::spawn(async move { scripts(&database, &opened, batch, &left).await })
+            });
+            for ended in loops.collect::<Vec<_>>() {
+                ended.await.expect("a loop ended well");
+            }
+        }
+        Bed::Sqlite { database, .. } => {
+            let store = database.open(contract.clone(), stage, "bench").await.expect("opened");
+            scripts(database, store.opened(), batch, &left).await;
+        }
+    }
+    rate(rows, started.elapsed())
+}
+
+/// PostgreSQL through the bare driver.
+async fn postgres(opened: &Opened, url: &str, batch: u32, left: &AtomicI64) {
+    let mut connection = PgConnection::connect(url).await.expect("connected");
+    connection.execute("SET TIME ZONE 'UTC'").await.expect("set");
+    let claim = &opened.program.claim[0].steps[0];
+    let settle =
+        opened.program.settle[&Transition::Delivered].uniform.as_ref().expect("mail has a uniform settle");
+    while left.load(Relaxed) > 0 {
+        let rows = connection.fetch_all(bound(claim, batch, &[], None)).await.expect("claimed");
+        if rows.is_empty() {
+            // Another loop holds the last ones.
+            return;
+        }
+        let fence: Option<String> = rows[0].get(1);
+        let keys: Vec<String> = rows.iter().map(key).collect();
+        let moved = connection
+            .fetch_all(bound(&settle.steps[0], batch, &keys, fence.as_deref()))
+            .await
+            .expect("settled");
+        left.fetch_sub(i64::try_from(moved.len()).expect("a batch"), Relaxed);
+    }
+}
+
+fn key(row: &PgRow) -> String {
+    row.get::<i64, _>(0).to_string()
+}
+
+fn bound<'q>(
+    step: &'q Step,
+    limit: u32,
+    keys: &[String],
+    fence: Option<&str>,
+) -> Query<'q, Postgres, PgArguments> {
+    let mut query = sqlx::query(AssertSqlSafe(step.sql.as_str()));
+    for bind in &step.binds {
+        query = match bind {
+            Bind::Limit => query.bind(i64::from(limit)),
+            Bind::Owner => query.bind("bare"),
+            Bind::Ids | Bind::Array(Field::Id) => query.bind(keys.to_vec()),
+            Bind::One(Field::Fence(_)) => query.bind(fence.map(str::to_owned)),
+            _ => query.bind(None::<String>),
+        };
+    }
+    query
+}
+
+/// MariaDB and SQLite through the store's script runner, which adds nothing but the transaction.
+async fn scripts(database: &impl Run, opened: &Opened, batch: u32, left: &AtomicI64) {
+    let settle = &opened.program.settle[&Transition::Delivered];
+    let script = settle.uniform.as_ref().unwrap_or(&settle.each);
+    while left.load(Relaxed) > 0 {
+        let given = Given {
+            claim_time: opened.program.layout.claim_time.map(|fence| fence + 1),
+            ..Given::limit("bare", batch)
+        };
+        let rows =
+            database.run("claim", &opened.program.claim[0], &given).await.expect("claimed").into_rows();
+        if rows.is_empty() {
+            return;
+        }
+        let moves: Vec<Settlement> = rows.into_iter().map(delivered).collect();
+        let given = Given::settlements("bare", moves.iter().collect());
+        let done = database.run("settle", script, &given).await.expect("settled");
+        left.fetch_sub(i64::try_from(done.moved()).expect("a batch"), Relaxed);
+    }
+}
+
+fn delivered(mut row: Vec<Value>) -> Settlement {
+    let fence = Box::new([row.swap_remove(1)]);
+    let id = match row.swap_remove(0) {
+        Value::Int(id) => RowId::Int(id),
+        other => panic!("the bench's key is a whole number, not {other:?}"),
+    };
+    Settlement {
+        lease: Lease { id, fence },
+        transition: Transition::Delivered,
+        delay: std::time::Duration::ZERO,
+        reason: None,
+        receipt: None,
+        envelope: Detail::new(),
+        outcome: Detail::new(),
+    }
+}
