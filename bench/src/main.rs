@@ -55,6 +55,8 @@ enum Bench {
         #[arg(long, default_value_t = 1_000_000)]
         rows: u64,
     },
+    /// All of them, with their defaults.
+    All,
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -67,5 +69,11 @@ async fn main() {
         Bench::Mail { rows, connections } => mail::run(report, rounds, rows, connections).await,
         Bench::Latency { seconds } => latency::run(report, rounds, seconds).await,
         Bench::Memory { rows } => memory::run(report, rows).await,
+        Bench::All => {
+            store::run(report, rounds, 100_000, 1_000_000).await;
+            mail::run(report, rounds, 20_000, 8).await;
+            latency::run(report, rounds, 20).await;
+            memory::run(report, 1_000_000).await;
+        }
     }
 }
