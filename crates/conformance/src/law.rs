@@ -57,11 +57,14 @@ laws! {
     attempts::own_maximum [attempts::no_own_maximum] "A row's own maximum replaces the contract's.";
     fence::stale_after_reclaim [always] "Who lost the lease to another worker can neither settle nor extend nor release, and changes nothing.";
     fence::stale_within_a_tick [always] "Claim, release, claim without a pause: the first claim's lease is void.";
+    fence::every_part_of_the_fence_counts [always] "A lease that differs from the row in any one fence column is void.";
     fence::settled_is_settled [always] "A repeated settlement answers Lost and changes nothing.";
     fence::unfenced_state_is_refused [always] "A row that another program moved away is not settled, whatever its fence holds.";
     recovery::crash_is_recovered [always] "A crash between delivery and settlement: the row comes back and is delivered again, counted where the contract counts recovery.";
     recovery::live_lease_is_left_alone [always] "A reclaim takes nothing whose lease still runs.";
     recovery::poison_guard [recovery::no_poison_guard] "A row whose claims keep expiring ends dead, after as many claims as it has attempts.";
+    recovery::poison_guard_in_chunks [recovery::no_poison_guard] "However few rows a reclaim takes at once, none that is spent goes back.";
+    recovery::foreign_claims_expire [recovery::no_foreign_claims] "A claim of another program, which writes no lease, is taken back after the longer time.";
     recovery::extension_keeps_the_lease [always] "An extended lease outlives its first end, and settles.";
     settle::delivered [always] "Success moves the row on, clears the lease and the error, and says when.";
     settle::failures_keep_their_reason [always] "Retry, dead, rejected and skipped lead to their states, with the reason.";

@@ -5,6 +5,7 @@ use postrider_seams::store::Held;
 use postrider_seams::{Claimed, Lease};
 
 use crate::cell::Cell;
+use crate::row::SECOND;
 use crate::trial::{Trial, Worker, settlement};
 
 /// Nothing that this lease asks for is done.
@@ -47,6 +48,24 @@ pub(crate) async fn stale_within_a_tick(trial: &Trial) {
         assert_void(trial, &first, &id, &old.lease, "of the claim before").await;
         old = new;
     }
+}
+
+pub(crate) async fn every_part_of_the_fence_counts(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let (id, claimed) = trial.claimed_by(&worker, 1).await;
+    let claimed_row = trial.row(&id).await;
+    for role in trial.subject.stage().lease.fence.clone() {
+        let column = trial.subject.column(role).expect("a fence is made of columns");
+        let other = match &claimed_row[column] {
+            Cell::Int(int) => Cell::Int(int + 1),
+            Cell::Time(time) => Cell::Time(time + SECOND),
+            other => Cell::text(format!("{other:?}")),
+        };
+        trial.set(&id, column, other).await;
+        assert_void(trial, &worker, &id, &claimed.lease, &format!("of another {role}")).await;
+        trial.set(&id, column, claimed_row[column].clone()).await;
+    }
+    assert_eq!(worker.end(&claimed, Transition::Delivered).await, Held::Held, "all as it was");
 }
 
 pub(crate) async fn settled_is_settled(trial: &Trial) {

@@ -6,10 +6,11 @@ use postrider_contract::{LEASE_EXPIRED, Role, Transition};
 use postrider_seams::store::{Held, Reclaimed};
 
 use crate::arena::Kind;
+use crate::cell::Cell;
 use crate::expected::Expected;
 use crate::row::SECOND;
 use crate::subject::Subject;
-use crate::trial::Trial;
+use crate::trial::{Trial, patiently};
 
 pub(crate) async fn crash_is_recovered(trial: &Trial) {
     let expected = Expected::of(&trial.subject);
@@ -69,6 +70,46 @@ pub(crate) async fn poison_guard(trial: &Trial) {
     let row = trial.row(&id).await;
     trial.assert_error(&row, LEASE_EXPIRED);
     assert!(worker.claim(10).await.is_empty(), "it kills no more workers");
+}
+
+pub(crate) async fn poison_guard_in_chunks(trial: &Trial) {
+    let expected = Expected::of(&trial.subject);
+    let worker = trial.worker("a").await;
+    let attempts = trial.subject.column(Role::Attempts).expect("every contract counts").to_owned();
+    let mut ids = Vec::new();
+    for n in 1..=3 {
+        let mut row = trial.ready_row(n).await;
+        row.insert(attempts.clone(), Cell::Int(i64::from(expected.tries) - 1));
+        ids.push(trial.put(row).await);
+    }
+    assert_eq!(worker.claim(10).await.len(), 3);
+    for id in &ids {
+        trial.expire(id).await;
+    }
+    for turn in 1..=3 {
+        let wanted = Reclaimed { retried: 0, dead: 1 };
+        assert_eq!(patiently(|| worker.store.reclaim(1)).await, wanted, "chunk {turn}");
+    }
+    for id in &ids {
+        trial.assert_state(id, trial.subject.stage().dead).await;
+    }
+}
+
+pub(crate) fn no_foreign_claims(subject: &Subject, _: Kind) -> Option<&'static str> {
+    (!subject.has(Role::LeaseUntil)).then_some("its lease is the claim time that every worker writes")
+}
+
+pub(crate) async fn foreign_claims_expire(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let id = trial.put(trial.row_in(1, trial.subject.claimed()).await).await;
+    let now = trial.arena.now().await;
+    let claimed_at = trial.subject.column(Role::ClaimedAt).expect("it says when").to_owned();
+    // Our own lease would be over; theirs is counted from the claim, and longer.
+    trial.set(&id, &claimed_at, Cell::Time(now - 4 * 60 * SECOND)).await;
+    assert_eq!(worker.reclaim().await, Reclaimed::default(), "after four minutes");
+    trial.set(&id, &claimed_at, Cell::Time(now - 6 * 60 * SECOND)).await;
+    assert_eq!(worker.reclaim().await, Reclaimed { retried: 1, dead: 0 }, "after six minutes");
+    trial.assert_state(&id, trial.subject.stage().retry).await;
 }
 
 pub(crate) async fn extension_keeps_the_lease(trial: &Trial) {

@@ -45,6 +45,7 @@ pub(crate) async fn sweeps_move_their_rows(trial: &Trial) {
                 trial.expel(&id).await;
             }
         }
+        null_times(trial, index, sweep).await;
         claimed_rows_stay(trial, index, sweep).await;
     }
 }
@@ -63,6 +64,17 @@ async fn set_clock(trial: &Trial, sweep: &Sweep, ripe: bool, row: &mut crate::Ro
             row.insert(column.clone(), Cell::Time(if ripe { now - 60 * SECOND } else { now + HOUR }));
         }
     }
+}
+
+/// No time at all: never, but for rows that wait to be handed to a queue: at once.
+async fn null_times(trial: &Trial, index: usize, sweep: &Sweep) {
+    let When::At { column } = &sweep.when else { return };
+    let worker = trial.worker("c").await;
+    let mut row = trial.row_in(400 + index, sweep.from[0]).await;
+    row.insert(column.clone(), Cell::Null);
+    let id = trial.put(row).await;
+    assert_eq!(worker.sweep(SweepKind::Contract(index)).await, u64::from(sweep.publish), "sweep {index}");
+    trial.expel(&id).await;
 }
 
 /// A sweep goes around leases, never through them.
