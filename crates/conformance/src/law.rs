@@ -58,6 +58,7 @@ laws! {
     fence::stale_after_reclaim [always] "Who lost the lease to another worker can neither settle nor extend nor release, and changes nothing.";
     fence::stale_within_a_tick [always] "Claim, release, claim without a pause: the first claim's lease is void.";
     fence::every_part_of_the_fence_counts [always] "A lease that differs from the row in any one fence column is void.";
+    fence::claim_time_moves_on [fence::forgets_claim_times] "A claim time is later than the one before it, even if the clock was set back.";
     fence::settled_is_settled [always] "A repeated settlement answers Lost and changes nothing.";
     fence::unfenced_state_is_refused [always] "A row that another program moved away is not settled, whatever its fence holds.";
     recovery::crash_is_recovered [always] "A crash between delivery and settlement: the row comes back and is delivered again, counted where the contract counts recovery.";

@@ -5,6 +5,7 @@
 
 mod chance;
 mod journal;
+mod life;
 mod store;
 mod target;
 mod world;

@@ -4,8 +4,10 @@ use postrider_contract::{Role, Transition};
 use postrider_seams::store::Held;
 use postrider_seams::{Claimed, Lease};
 
+use crate::arena::Kind;
 use crate::cell::Cell;
 use crate::row::SECOND;
+use crate::subject::Subject;
 use crate::trial::{Trial, Worker, settlement};
 
 /// Nothing that this lease asks for is done.
@@ -66,6 +68,27 @@ pub(crate) async fn every_part_of_the_fence_counts(trial: &Trial) {
         trial.set(&id, column, claimed_row[column].clone()).await;
     }
     assert_eq!(worker.end(&claimed, Transition::Delivered).await, Held::Held, "all as it was");
+}
+
+pub(crate) fn forgets_claim_times(subject: &Subject, _: Kind) -> Option<&'static str> {
+    let claimed_at = subject.column(Role::ClaimedAt);
+    let conditions = &subject.contract.state(subject.ready()).conditions;
+    let forgets = conditions.iter().any(|(column, _)| Some(column.as_str()) == claimed_at);
+    (forgets || claimed_at.is_none()).then_some("a ready row has no claim time; the owner tells claims apart")
+}
+
+pub(crate) async fn claim_time_moves_on(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let column = trial.subject.column(Role::ClaimedAt).expect("checked").to_owned();
+    let before = trial.arena.now().await + 40 * SECOND;
+    let mut row = trial.ready_row(1).await;
+    row.insert(column.clone(), Cell::Time(before));
+    let id = trial.put(row).await;
+    let before = trial.row(&id).await[&column].as_time().expect("it was claimed once");
+    let claimed = worker.claim_one().await;
+    let after = trial.row(&id).await[&column].as_time().expect("it is claimed");
+    assert!(after > before, "{after} is not later than {before}");
+    assert_eq!(worker.end(&claimed, Transition::Delivered).await, Held::Held, "its fence is what it wrote");
 }
 
 pub(crate) async fn settled_is_settled(trial: &Trial) {

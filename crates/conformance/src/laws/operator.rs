@@ -109,6 +109,17 @@ pub(crate) async fn cancel(trial: &Trial) {
     let finished = trial.put(trial.row_in(51, trial.subject.stage().delivered).await).await;
     assert_eq!(worker.store.cancel(&one(&finished)).await.expect("it answers"), 0, "too late");
     trial.assert_state(&finished, trial.subject.stage().delivered).await;
+    cancel_all_of_a_state(trial, moves[0].0).await;
+}
+
+async fn cancel_all_of_a_state(trial: &Trial, from: StateId) {
+    let worker = trial.worker("b").await;
+    for n in 60..63 {
+        trial.put(trial.row_in(n, from).await).await;
+    }
+    let which = |limit| Which::State { state: trial.subject.state_name(from).to_owned(), since: None, limit };
+    assert_eq!(worker.store.cancel(&which(2)).await.expect("it answers"), 2, "at most the limit");
+    assert_eq!(worker.store.cancel(&which(100)).await.expect("it answers"), 1, "and no row of another state");
 }
 
 pub(crate) fn has_cancel(subject: &Subject, _: Kind) -> Option<&'static str> {

@@ -29,6 +29,11 @@ pub enum Event {
     Crashed {
         worker: usize,
     },
+    /// The store did what it must never do.
+    Broken {
+        row: String,
+        what: String,
+    },
 }
 
 /// In the order in which it happened.
@@ -90,6 +95,7 @@ pub(crate) fn check(events: &[Event], endings: &[Ending], rules: &Rules) -> Resu
             }
             Event::Taken { row } => seen.entry(row).or_default().taken += 1,
             Event::Unanswered { row } => seen.entry(row).or_default().cuts += 1,
+            Event::Broken { row, what } => return Err(format!("row {row}: {what}")),
             Event::Lost { .. } | Event::Crashed { .. } => {}
         }
     }

@@ -1,7 +1,8 @@
 //! A store that fails as databases do: away for a while, slow, its answers lost on the way, its worker killed.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -10,12 +11,13 @@ use postrider_seams::row::Fields;
 use postrider_seams::store::{
     Capabilities, Class, Error, Held, Reclaimed, Settlement, Store, SweepKind, Want,
 };
-use postrider_seams::{Claimed, Lease};
+use postrider_seams::{Claimed, Lease, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 use tokio::time::Instant;
 
 use super::chance::Chance;
 use super::journal::{Event, Journal};
+use super::life::Life;
 use crate::subject::Subject;
 
 /// What all workers of a run share.
@@ -28,13 +30,39 @@ pub(crate) struct Shared {
     pub rough: AtomicBool,
     /// Nobody reaches the database.
     pub away: AtomicBool,
+    /// Row → the fence that its holder has, as this run saw it come and go.
+    pub holders: Mutex<BTreeMap<String, Box<[Value]>>>,
+}
+
+impl Shared {
+    fn holders(&self) -> MutexGuard<'_, BTreeMap<String, Box<[Value]>>> {
+        self.holders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn holds(&self, lease: &Lease) -> bool {
+        self.holders().get(&lease.id.to_string()) == Some(&lease.fence)
+    }
+
+    fn hold(&self, lease: &Lease) {
+        self.holders().insert(lease.id.to_string(), lease.fence.clone());
+    }
+
+    /// The fence lets the holder through, and nobody else.
+    fn judge(&self, lease: &Lease, let_through: bool, what: &str) {
+        if self.holds(lease) != let_through {
+            let row = lease.id.to_string();
+            let who = if let_through { "somebody else's" } else { "the holder's" };
+            self.journal
+                .note(Event::Broken { row, what: format!("{who} {what}, let through: {let_through}") });
+        }
+    }
 }
 
 /// One worker's way to the table.
 pub(crate) struct FaultyStore {
     pub shared: Arc<Shared>,
     pub inner: Arc<MemoryStore>,
-    pub alive: Arc<AtomicBool>,
+    pub life: Arc<Life>,
 }
 
 impl FaultyStore {
@@ -53,7 +81,7 @@ impl FaultyStore {
     /// The way back: what was done is done, whatever the caller hears of it.
     async fn back<T>(&self, answer: T) -> Result<T, Error> {
         if self.rough() && self.shared.chance.once_in(150) {
-            self.alive.store(false, Relaxed);
+            self.life.kill();
         }
         self.travel().await;
         if self.rough() && self.shared.chance.once_in(40) {
@@ -64,10 +92,7 @@ impl FaultyStore {
 
     async fn travel(&self) {
         let most = if self.rough() { Duration::from_millis(400) } else { Duration::from_millis(2) };
-        tokio::time::sleep(self.shared.chance.wait(most)).await;
-        if !self.alive.load(Relaxed) {
-            std::future::pending::<()>().await;
-        }
+        self.life.travel(self.shared.chance.wait(most)).await;
     }
 
     fn rough(&self) -> bool {
@@ -97,6 +122,7 @@ impl Store for FaultyStore {
         self.go().await?;
         let rows = self.inner.claim(want).await?;
         for row in &rows {
+            self.shared.hold(&row.lease);
             self.moved(row.lease.id.to_string(), Transition::Claimed);
         }
         self.back(rows).await
@@ -113,8 +139,12 @@ impl Store for FaultyStore {
         let answers = self.inner.settle(moves).await?;
         for (settlement, answer) in moves.iter().zip(&answers) {
             let row = settlement.lease.id.to_string();
+            self.shared.judge(&settlement.lease, *answer == Held::Held, settlement.transition.name());
             match answer {
-                Held::Held => self.moved(row, settlement.transition),
+                Held::Held => {
+                    self.shared.holders().remove(&row);
+                    self.moved(row, settlement.transition);
+                }
                 Held::Lost => self.shared.journal.note(Event::Lost { row }),
             }
         }
@@ -124,6 +154,12 @@ impl Store for FaultyStore {
     async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
         self.go().await?;
         let extended = self.inner.extend(leases).await?;
+        for (lease, answer) in leases.iter().zip(&extended) {
+            self.shared.judge(lease, answer.is_some(), "extension");
+            if let Some(longer) = answer {
+                self.shared.hold(longer);
+            }
+        }
         self.back(extended).await
     }
 
@@ -136,6 +172,7 @@ impl Store for FaultyStore {
         let dead = self.shared.subject.stage().dead;
         for row in before.into_iter().filter(|row| !after.contains(row)) {
             let now = super::world::rows(&self.shared.table, &self.shared.subject);
+            self.shared.holders().remove(&row);
             let died = now.iter().any(|(key, state, _)| *key == row && *state == Some(dead));
             self.shared.journal.note(Event::Moved { row, transition: Transition::Reclaimed, died });
         }

@@ -1,7 +1,7 @@
 //! A target that answers as relays do: late, badly, or not at all.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,12 +11,13 @@ use postrider_seams::{
 use tokio::time::Instant;
 
 use super::journal::Event;
+use super::life::Life;
 use super::store::Shared;
 
 /// One worker's way to the target.
 pub(crate) struct Target {
     pub shared: Arc<Shared>,
-    pub alive: Arc<AtomicBool>,
+    pub life: Arc<Life>,
 }
 
 impl Target {
@@ -25,10 +26,7 @@ impl Target {
     }
 
     async fn travel(&self, most: Duration) {
-        tokio::time::sleep(self.shared.chance.wait(most)).await;
-        if !self.alive.load(Relaxed) {
-            std::future::pending::<()>().await;
-        }
+        self.life.travel(self.shared.chance.wait(most)).await;
     }
 
     fn answer(&self, row: &str) -> Outcome {
@@ -77,7 +75,7 @@ impl Transport for Target {
             outcomes.push(self.answer(&envelope.row));
             if self.rough() && self.shared.chance.once_in(60) {
                 // Killed with the message gone and the outcome untold.
-                self.alive.store(false, Relaxed);
+                self.life.kill();
             }
         }
         self.travel(Duration::from_millis(100)).await;

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::Report;
 use super::chance::Chance;
 use super::journal::{self, Ending, Event, Journal, Rules};
+use super::life::Life;
 use super::store::{FaultyStore, Shared};
 use super::target::{Plain, Target};
 use crate::expected::{Counts, Expected};
@@ -22,7 +23,7 @@ const ROWS: i64 = 40;
 const WORKERS: usize = 3;
 
 /// Faults happen for this long; then the world is kind, and everything must end.
-const ROUGH: Duration = Duration::from_mins(20);
+const ROUGH: Duration = Duration::from_mins(8);
 
 /// Long past every backoff and lease.
 const END: Duration = Duration::from_hours(12);
@@ -30,7 +31,7 @@ const END: Duration = Duration::from_hours(12);
 struct Worker {
     number: usize,
     engine: Engine,
-    alive: Arc<AtomicBool>,
+    life: Arc<Life>,
 }
 
 pub(crate) async fn live(subject: Subject, seed: u64) -> Result<Report, String> {
@@ -43,6 +44,7 @@ pub(crate) async fn live(subject: Subject, seed: u64) -> Result<Report, String> 
         journal: Arc::new(Journal::default()),
         rough: AtomicBool::new(true),
         away: AtomicBool::new(false),
+        holders: std::sync::Mutex::default(),
     });
     let mut workers: Vec<Worker> = (0..WORKERS).map(|number| start(&shared, number)).collect();
     let mut crashes = 0;
@@ -57,12 +59,16 @@ pub(crate) async fn live(subject: Subject, seed: u64) -> Result<Report, String> 
         let rough = shared.rough.load(Relaxed);
         shared.away.store(rough && shared.chance.once_in(12), Relaxed);
         if rough && shared.chance.once_in(8) {
-            let unlucky = shared.chance.below(u32::try_from(WORKERS).expect("few")) as usize;
-            workers[unlucky].alive.store(false, Relaxed);
+            workers[unlucky(&shared)].life.kill();
+        }
+        if rough && shared.chance.once_in(8) {
+            // Longer than its leases: others take its rows, and then it comes back.
+            let lease = shared.subject.stage().lease.duration;
+            workers[unlucky(&shared)].life.freeze(lease + shared.chance.wait(lease));
         }
         tokio::time::sleep(Duration::from_secs(1) + shared.chance.wait(Duration::from_secs(20))).await;
         for worker in &mut workers {
-            if !worker.alive.load(Relaxed) {
+            if !worker.life.is_alive() {
                 crashes += 1;
                 shared.journal.note(Event::Crashed { worker: worker.number });
                 let next = start(&shared, worker.number + WORKERS);
@@ -80,14 +86,18 @@ pub(crate) async fn live(subject: Subject, seed: u64) -> Result<Report, String> 
     Ok(Report { seed, subject: shared.subject.name(), crashes, taken, duplicates, events })
 }
 
+fn unlucky(shared: &Shared) -> usize {
+    shared.chance.below(u32::try_from(WORKERS).expect("few")) as usize
+}
+
 fn start(shared: &Arc<Shared>, number: usize) -> Worker {
-    let alive = Arc::new(AtomicBool::new(true));
+    let life = Arc::new(Life::new());
     let dice = Arc::clone(&shared.chance);
     let engine = Engine::new(dice);
     let store = FaultyStore {
         shared: Arc::clone(shared),
         inner: MemoryStore::open(&shared.table, shared.subject.stage, &format!("worker-{number}")),
-        alive: Arc::clone(&alive),
+        life: Arc::clone(&life),
     };
     engine.start(Lane {
         name: "sim".to_owned(),
@@ -95,7 +105,7 @@ fn start(shared: &Arc<Shared>, number: usize) -> Worker {
         stage: shared.subject.stage,
         store: Arc::new(store),
         composer: Arc::new(Plain),
-        transport: Arc::new(Target { shared: Arc::clone(shared), alive: Arc::clone(&alive) }),
+        transport: Arc::new(Target { shared: Arc::clone(shared), life: Arc::clone(&life) }),
         limits: Limits {
             concurrency: 4,
             batch: 10,
@@ -107,7 +117,7 @@ fn start(shared: &Arc<Shared>, number: usize) -> Worker {
             single: false,
         },
     });
-    Worker { number, engine, alive }
+    Worker { number, engine, life }
 }
 
 /// A row as a producer writes it.

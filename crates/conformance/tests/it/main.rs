@@ -14,7 +14,10 @@ use postrider_conformance::{Kind, LAWS, Law, Subject, Trial, sim, table};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let mut tests = vec![Test::test("table::docs_are_up_to_date", docs_are_up_to_date)];
+    let mut tests = vec![
+        Test::test("table::docs_are_up_to_date", docs_are_up_to_date),
+        Test::test("sim::a_seed_replays", a_seed_replays),
+    ];
     tests.extend(Subject::all().into_iter().map(simulate));
     for kind in Kind::ALL {
         for subject in Subject::all() {
@@ -47,7 +50,7 @@ fn simulate(subject: Subject) -> Test {
         let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
         let seeds = match number("POSTRIDER_SIM_SEED") {
             Some(seed) => seed..seed + 1,
-            None => 0..number("POSTRIDER_SIM_SEEDS").unwrap_or(40),
+            None => 0..number("POSTRIDER_SIM_SEEDS").unwrap_or(25),
         };
         let (mut crashes, mut duplicates) = (0, 0);
         for seed in seeds.clone() {
@@ -60,6 +63,21 @@ fn simulate(subject: Subject) -> Test {
         }
         Ok(())
     })
+}
+
+/// What happened once under a seed happens again, event by event.
+fn a_seed_replays() -> Result<(), Failed> {
+    let subject = Subject::all().remove(0);
+    for seed in [3, 4] {
+        let (first, second) = (sim::run(&subject, seed)?, sim::run(&subject, seed)?);
+        if first != second {
+            let place = first.events.iter().zip(&second.events).take_while(|(a, b)| a == b).count();
+            return Err(
+                format!("seed {seed}: two runs part at event {place} of {}", first.events.len()).into()
+            );
+        }
+    }
+    Ok(())
 }
 
 fn docs_are_up_to_date() -> Result<(), Failed> {

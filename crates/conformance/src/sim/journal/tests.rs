@@ -67,3 +67,10 @@ fn a_second_settle_is_caught() {
     let events = [taken(), moved(Transition::Delivered), moved(Transition::Delivered)];
     assert!(check(&events, &[ending(0)], &rules()).is_err());
 }
+
+#[test]
+fn a_broken_fence_is_told() {
+    let broken = Event::Broken { row: "1".to_owned(), what: "somebody else's retry".to_owned() };
+    let events = [taken(), moved(Transition::Delivered), broken];
+    assert!(check(&events, &[ending(0)], &rules()).is_err());
+}

@@ -1,0 +1,41 @@
+//! A worker's life: it can be killed, and it can freeze (a paused machine, a cut network) and come back.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+pub(crate) struct Life {
+    alive: AtomicBool,
+    frozen_until: Mutex<Instant>,
+}
+
+impl Life {
+    pub fn new() -> Self {
+        Self { alive: AtomicBool::new(true), frozen_until: Mutex::new(Instant::now()) }
+    }
+
+    pub fn is_alive(&self) -> bool {
+        self.alive.load(Relaxed)
+    }
+
+    pub fn kill(&self) {
+        self.alive.store(false, Relaxed);
+    }
+
+    /// Nothing that it asks for arrives, and no answer reaches it, for this long.
+    pub fn freeze(&self, time: Duration) {
+        *self.frozen_until.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + time;
+    }
+
+    /// One way through the network. A dead worker's calls never return.
+    pub async fn travel(&self, time: Duration) {
+        tokio::time::sleep(time).await;
+        let until = *self.frozen_until.lock().unwrap_or_else(PoisonError::into_inner);
+        tokio::time::sleep_until(until).await;
+        if !self.is_alive() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
