@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use super::Desk;
 use crate::cli::RunArgs;
 use crate::failure::Failure;
+use crate::lag;
 use crate::settings::{LaneSettings, address};
 use crate::wiring::Wiring;
 
@@ -91,6 +92,7 @@ async fn ready(desk: &Desk, lane: &LaneSettings) -> Result<Lane, NotReady> {
     let composer = Wiring::composer(lane).map_err(NotReady::Settings)?;
     let transport = desk.wiring.transport(lane).map_err(NotReady::Settings)?;
     let store = desk.wiring.open(lane).await.map_err(NotReady::Store)?;
+    lag::publish(&lane.name, Arc::clone(&store));
     Ok(Lane {
         name: lane.name.clone(),
         contract: Arc::clone(&lane.contract),

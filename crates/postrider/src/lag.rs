@@ -1,0 +1,30 @@
+//! How far behind a lane is, on `/metrics`: asked of its table every few seconds, whoever does the work.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use postrider_seams::Inspect;
+
+use crate::wiring::Table;
+
+const EVERY: Duration = Duration::from_secs(10);
+
+/// Publishes the lane's lag for as long as the process lives.
+pub fn publish(lane: &str, table: Arc<dyn Table>) {
+    let due = metrics::gauge!("postrider_oldest_due_seconds", "lane" => lane.to_owned());
+    let claim = metrics::gauge!("postrider_oldest_claim_seconds", "lane" => lane.to_owned());
+    let lane = lane.to_owned();
+    tokio::spawn(async move {
+        loop {
+            match Inspect::lag(&*table).await {
+                Ok(lag) => {
+                    due.set(lag.oldest_due_seconds.unwrap_or(0.0));
+                    claim.set(lag.oldest_claim_seconds.unwrap_or(0.0));
+                }
+                // The lane itself says how its store is.
+                Err(error) => tracing::debug!(lane, %error, "the lag could not be read"),
+            }
+            tokio::time::sleep(EVERY).await;
+        }
+    });
+}
