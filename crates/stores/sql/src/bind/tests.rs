@@ -199,5 +199,10 @@ fn tsids_are_crockford_and_sort_by_time() {
     assert_eq!(tsid::encode(0), "0000000000000");
     assert_eq!(tsid::encode(u64::MAX), "FZZZZZZZZZZZZ");
     assert!(tsid::encode(1 << 22) > tsid::encode((1 << 22) - 1));
-    assert_eq!(tsid().len(), 13);
+    let many: Vec<String> = (0..10_000).map(|_| tsid()).collect();
+    assert!(many.iter().all(|id| id.len() == 13));
+    assert!(
+        many.is_sorted_by(|a, b| a < b),
+        "each is greater than the one before, however many a millisecond holds"
+    );
 }

@@ -1,17 +1,30 @@
-//! Time-sorted ids: 42 bits of milliseconds since 2020, 22 bits of chance, as 13 Crockford characters.
+//! Time-sorted ids: 42 bits of milliseconds since 2020, 10 bits of the process, 12 bits that count, as 13 Crockford
+//! characters. Each is greater than the one before, so a process never makes the same twice.
 
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// 2020-01-01T00:00:00Z.
 const EPOCH: Duration = Duration::from_hours(438_288);
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
+/// Tells processes apart that make ids in the same millisecond.
+static PROCESS: LazyLock<u64> = LazyLock::new(|| u64::from(rand::random::<u16>() & 1023));
+static LAST: AtomicU64 = AtomicU64::new(0);
+
 /// A fresh id.
 pub fn tsid() -> String {
     #[expect(clippy::disallowed_methods, reason = "the id only sorts by it; nothing falls due by this clock")]
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(EPOCH);
-    let millis = u64::try_from(now.saturating_sub(EPOCH).as_millis()).unwrap_or(u64::MAX);
-    encode(millis << 22 | u64::from(rand::random::<u32>() >> 10))
+    let millis = u64::try_from(now.saturating_sub(EPOCH).as_millis()).unwrap_or(u64::MAX >> 22);
+    encode(after_last(millis << 22 | *PROCESS << 12))
+}
+
+/// The number itself, or one more than the last where that is not greater: a full millisecond runs into the next.
+fn after_last(number: u64) -> u64 {
+    let last = LAST.fetch_update(Relaxed, Relaxed, |last| Some(number.max(last + 1)));
+    number.max(last.unwrap_or_default() + 1)
 }
 
 pub(super) fn encode(number: u64) -> String {
