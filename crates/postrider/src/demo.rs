@@ -83,6 +83,11 @@ impl Told {
         application: &Application,
         board: &mut Board,
     ) -> Result<(), Failure> {
+        let patience = Instant::now() + Duration::from_secs(2);
+        while application.held().await?.is_empty() && Instant::now() < patience {
+            // A worker with empty hands would make a poor show.
+            tokio::time::sleep(Duration::from_millis(3)).await;
+        }
         self.worker.kill().await?;
         let held = application.held().await?;
         let seconds = self.started.elapsed().as_secs_f64();
