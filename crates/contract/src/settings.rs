@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::problem::{Problem, Problems};
+use crate::problem::Problem;
 use crate::{Contract, Layer, words};
 
 /// What a key takes.
@@ -71,12 +71,9 @@ impl Contract {
     /// Looks up every outside name of `[settings]` (`lookup` is the environment, or a test's own). A dotted name is
     /// also found as an environment variable: `app.outbox.pollInterval` as `APP_OUTBOX_POLL_INTERVAL` and
     /// `APP_OUTBOX_POLLINTERVAL`. A plain number for a duration is seconds, milliseconds where the name says so; after a
-    /// dotted name it needs its unit.
-    pub fn outside(
-        &self,
-        origin: &str,
-        lookup: impl Fn(&str) -> Option<String>,
-    ) -> Result<Outside, Problems> {
+    /// dotted name it needs its unit. Answers what could be read and what could not, so that a caller can go on and tell
+    /// of every mistake at once.
+    pub fn outside(&self, origin: &str, lookup: impl Fn(&str) -> Option<String>) -> (Outside, Vec<Problem>) {
         let mut found = Outside { layer: Layer::new(origin, "", toml::Table::new()), ..Outside::default() };
         let mut problems = Vec::new();
         for (setting, key) in &self.settings {
@@ -86,7 +83,7 @@ impl Contract {
                 problems.push(Problem { origin: origin.to_owned(), place: None, key: name, what, remedy });
             }
         }
-        Problems::new(problems).map_or(Ok(found), Err)
+        (found, problems)
     }
 }
 

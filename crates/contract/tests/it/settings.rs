@@ -9,7 +9,9 @@ use crate::builtin;
 
 fn outside(name: &str, pairs: &[(&str, &str)]) -> Result<Outside, Problems> {
     let pairs: BTreeMap<&str, &str> = pairs.iter().copied().collect();
-    builtin(name).outside("environment", |name| pairs.get(name).map(|text| (*text).to_owned()))
+    let (outside, problems) =
+        builtin(name).outside("environment", |name| pairs.get(name).map(|text| (*text).to_owned()));
+    Problems::new(problems).map_or(Ok(outside), Err)
 }
 
 fn applied(name: &str, pairs: &[(&str, &str)]) -> Result<Contract, Problems> {

@@ -109,16 +109,14 @@ impl Search<'_> {
             }
         };
         let over = Layer::new("settings", format!("lanes.{}", lane.name), lane.overrides.table.clone());
+        let note = |problem: &Problem| self.context.mistakes.borrow_mut().push(mistake(problem, lane));
         let read = Contract::parse_with(&file, &text, std::slice::from_ref(&over)).and_then(|contract| {
-            let outside = contract.outside(ENVIRONMENT, self.context.variable)?;
+            let (outside, problems) = contract.outside(ENVIRONMENT, self.context.variable);
+            problems.iter().for_each(note);
             let contract = Contract::parse_with(&file, &text, &[over, outside.layer])?;
-            Ok((contract, outside.lane))
+            Ok(problems.is_empty().then_some((contract, outside.lane)))
         });
-        read.map_err(|problems| {
-            let mistakes = problems.iter().map(|problem| mistake(problem, lane));
-            self.context.mistakes.borrow_mut().extend(mistakes);
-        })
-        .ok()
+        read.map_err(|problems| problems.iter().for_each(note)).ok().flatten()
     }
 
     fn stage(&self, lane: &RawLane, contract: &Contract) -> Option<usize> {

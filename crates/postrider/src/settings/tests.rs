@@ -113,6 +113,11 @@ fn m05_the_seeds_own_names_work_and_are_named_when_wrong() {
     );
     let wrong = mistakes(GOOD, &[("DISPATCH_BACKOFF_JITTER", "3")]);
     assert!(wrong.starts_with("DISPATCH_BACKOFF_JITTER: "), "{wrong}");
+    let both = mistakes(GOOD, &[("DISPATCH_BACKOFF_JITTER", "3"), ("DISPATCH_BACKOFF_BASE_SECONDS", "soon")]);
+    assert!(
+        both.contains("DISPATCH_BACKOFF_JITTER") && both.contains("DISPATCH_BACKOFF_BASE_SECONDS"),
+        "{both}"
+    );
 }
 
 #[test]
