@@ -30,6 +30,8 @@ enum Kind {
     Composers,
     Mail,
     Server,
+    /// The producer library, for applications: it sees none of ours.
+    Producer,
     /// The binary, the bench and the conformance suite: they know every backend.
     Everything,
     Workshop,
@@ -46,6 +48,7 @@ impl Kind {
             "composers" => Self::Composers,
             "mail" => Self::Mail,
             "server" => Self::Server,
+            "outbox" => Self::Producer,
             "postrider" | "conformance" | "bench" => Self::Everything,
             other if other.starts_with("stores/") => Self::Store,
             other if other.starts_with("transports/") => Self::Transport,
@@ -59,6 +62,21 @@ impl Kind {
         use Kind::{Composers, Contract, Engine, Everything, Mail, Server, Sql, Store, Transport, Workshop};
         match self {
             Self::Contract => &[
+                Self::Seams,
+                Engine,
+                Sql,
+                Store,
+                Transport,
+                Composers,
+                Mail,
+                Server,
+                Self::Producer,
+                Everything,
+                Workshop,
+                Self::Other,
+            ],
+            Self::Producer => &[
+                Contract,
                 Self::Seams,
                 Engine,
                 Sql,
@@ -98,6 +116,9 @@ impl Kind {
             Self::Store => &["axum", "hyper", "clap"],
             Self::Transport | Self::Composers | Self::Mail => &["sqlx", "axum", "clap"],
             Self::Server => &["sqlx", "clap"],
+            Self::Producer => {
+                &["tokio", "async-trait", "axum", "hyper", "reqwest", "rustls", "clap", "tracing"]
+            }
             Self::Everything | Self::Workshop | Self::Other => &[],
         }
     }

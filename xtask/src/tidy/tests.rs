@@ -196,6 +196,7 @@ fn with_dependency(name: &str, dependency: &str) -> Vec<String> {
         member("smtp", "crates/transports/smtp", &["seams", "tokio"]),
         member("file", "crates/transports/file", &["seams"]),
         member("server", "crates/server", &["seams", "axum"]),
+        member("outbox", "crates/outbox", &["sqlx"]),
         member("conformance", "crates/conformance", &["engine", "memory"]),
         member("postrider", "crates/postrider", &["engine", "postgres", "memory", "smtp", "file", "server"]),
     ];
@@ -226,6 +227,9 @@ fn crates_see_only_what_the_architecture_grants() {
         ("smtp", "engine"),
         ("smtp", "file"),
         ("server", "postgres"),
+        ("outbox", "contract"),
+        ("outbox", "sql"),
+        ("outbox", "tokio"),
         ("file", "postrider"),
     ] {
         assert_eq!(with_dependency(name, dependency), [format!("{name} must not see {dependency}")]);

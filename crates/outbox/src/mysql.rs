@@ -1,0 +1,96 @@
+//! MySQL and MariaDB. A plain INSERT, and a look at the row if the key was there: a refused statement leaves the transaction
+//! whole here.
+//!
+//! Not `ON DUPLICATE KEY UPDATE`: it takes any unique index for the key's, and sqlx's connections (`CLIENT_FOUND_ROWS`)
+//! count one row whether it inserted or not. Not `INSERT IGNORE`: it swallows truncation too.
+
+use sqlx::{AssertSqlSafe, MySqlConnection};
+
+use crate::connection::{Connection, Dialect, Speaks};
+use crate::insert::{Bound, Insert};
+use crate::{Enqueued, Error, Times};
+
+impl Dialect for MySqlConnection {
+    const QUOTE: char = '`';
+    const TIMES: Times = Times::Utc;
+    const CASTS: bool = false;
+
+    fn placeholder(_: usize) -> String {
+        "?".to_owned()
+    }
+
+    fn now(times: Times) -> String {
+        clock(times).to_owned()
+    }
+
+    fn after(times: Times, micros: &str) -> String {
+        format!("({} + INTERVAL {micros} MICROSECOND)", clock(times))
+    }
+
+    fn at(times: Times, micros: &str) -> String {
+        match times {
+            // A session's own zone on both ways, out and in.
+            Times::Zoned => format!("FROM_UNIXTIME({micros} / 1000000)"),
+            Times::Utc => format!("(TIMESTAMP'1970-01-01 00:00:00' + INTERVAL {micros} MICROSECOND)"),
+        }
+    }
+
+    fn as_text(column: &str) -> String {
+        format!("CAST({column} AS CHAR)")
+    }
+}
+
+/// A `TIMESTAMP` column is written in the session's zone, whichever that is; a `DATETIME` column has none.
+fn clock(times: Times) -> &'static str {
+    match times {
+        Times::Zoned => "CURRENT_TIMESTAMP(6)",
+        Times::Utc => "UTC_TIMESTAMP(6)",
+    }
+}
+
+impl Connection for MySqlConnection {}
+
+impl Speaks for MySqlConnection {
+    async fn insert(&mut self, insert: &Insert<'_>) -> Result<Enqueued, Error> {
+        let statement = insert.render::<Self>()?;
+        let mut query = sqlx::query(AssertSqlSafe(statement.text.as_str()));
+        for bound in &statement.bound {
+            query = match bound {
+                Bound::Text(text) => query.bind(*text),
+                Bound::Made(text) => query.bind(text.as_str()),
+                Bound::Int(number) => query.bind(*number),
+            };
+        }
+        match query.execute(&mut *self).await {
+            Ok(done) => made_id(insert, done.last_insert_id()),
+            Err(cause) if insert.dedupe.is_some() && is_duplicate(&cause) => {
+                earlier(self, insert).await?.ok_or_else(|| insert.failed(cause))
+            }
+            Err(cause) => Err(insert.failed(cause)),
+        }
+    }
+}
+
+fn is_duplicate(cause: &sqlx::Error) -> bool {
+    cause.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
+}
+
+fn made_id(insert: &Insert<'_>, last: u64) -> Result<Enqueued, Error> {
+    match (insert.id, last) {
+        (Some(id), _) => Ok(Enqueued { id: id.to_owned(), fresh: true }),
+        (None, 0) => Err(Error::NoId { table: insert.table.name().to_owned() }),
+        (None, id) => Ok(Enqueued { id: id.to_string(), fresh: true }),
+    }
+}
+
+/// A locking read: the transaction's snapshot may be older than the row. `None` if it was another unique index.
+async fn earlier(connection: &mut MySqlConnection, insert: &Insert<'_>) -> Result<Option<Enqueued>, Error> {
+    let text = format!("{} LOCK IN SHARE MODE", insert.earlier::<MySqlConnection>());
+    let found: Option<(String, String)> = sqlx::query_as(AssertSqlSafe(text.as_str()))
+        .bind(insert.dedupe)
+        .fetch_optional(connection)
+        .await
+        .map_err(|cause| insert.failed(cause))?;
+    let Some((id, key)) = found else { return Ok(None) };
+    insert.same_key(key).map(|()| Some(Enqueued { id, fresh: false }))
+}

@@ -1,0 +1,169 @@
+//! Which table and which columns: those of the reference tables, or the application's own. Built once, at start-up; every
+//! name is validated here and quoted where it is used.
+
+use std::collections::BTreeMap;
+
+use crate::{Error, check};
+
+/// Fields whose values the library itself knows, in both tables.
+const ROW: [(&str, &str); 5] = [
+    ("id", "id"),
+    ("status", "status"),
+    ("attempts", "retry_count"),
+    ("created", "created_at"),
+    ("due", "next_attempt_at"),
+];
+const RECORD: [(&str, &str); 6] = [
+    ("topic", "topic"),
+    ("key", "partition_key"),
+    ("payload", "payload"),
+    ("dedupe", "idempotency_key"),
+    ("version", "version"),
+    ("headers.deal_id", "deal_id"),
+];
+const MAIL: [(&str, &str); 15] = [
+    ("to", "to_addresses"),
+    ("cc", "cc_addresses"),
+    ("bcc", "bcc_addresses"),
+    ("from", "from_address"),
+    ("reply_to", "reply_to"),
+    ("subject", "subject"),
+    ("text", "body_text"),
+    ("html", "body_html"),
+    ("headers", "headers"),
+    ("attachments", "attachments"),
+    ("template", "template"),
+    ("variables", "variables"),
+    ("locale", "locale"),
+    ("dedupe", "idempotency_key"),
+    ("priority", "priority"),
+];
+
+/// How the table's time columns keep UTC. SQLite's are always ISO 8601 text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Times {
+    /// The column has a time zone: `timestamptz`, or MySQL's `TIMESTAMP`. PostgreSQL's reference tables.
+    Zoned,
+    /// It has none and holds UTC: `timestamp`, or `DATETIME`. MySQL's reference tables.
+    Utc,
+}
+
+/// A table's name and columns. Fields have the names that they have in Postrider's contracts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    name: String,
+    ready: String,
+    /// Field → column.
+    columns: BTreeMap<String, String>,
+    /// Field → type, for PostgreSQL.
+    casts: BTreeMap<String, String>,
+    times: Option<Times>,
+    takes_headers: bool,
+}
+
+impl Table {
+    /// The reference table of the contract `outbox`.
+    pub fn outbox() -> Self {
+        Self { takes_headers: true, ..Self::reference("outbox", "PENDING", &RECORD) }
+    }
+
+    /// The reference table of the contract `mail_outbox`.
+    pub fn mail_outbox() -> Self {
+        Self::reference("mail_outbox", "queued", &MAIL)
+    }
+
+    fn reference(name: &str, ready: &str, fields: &[(&str, &str)]) -> Self {
+        let columns = ROW.iter().chain(fields);
+        Self {
+            name: name.to_owned(),
+            ready: ready.to_owned(),
+            columns: columns.map(|(field, column)| ((*field).to_owned(), (*column).to_owned())).collect(),
+            casts: BTreeMap::new(),
+            times: None,
+            takes_headers: false,
+        }
+    }
+
+    /// Another name: `events`, or `shop.events` with its schema.
+    pub fn named(mut self, name: &str) -> Result<Self, Error> {
+        let refuse = || Error::Name { name: name.to_owned() };
+        if name.split('.').count() > 2 {
+            return Err(refuse());
+        }
+        name.split('.').try_for_each(|part| check::name(part).map_err(|_| refuse()))?;
+        name.clone_into(&mut self.name);
+        Ok(self)
+    }
+
+    /// The column of a field: `table.column("payload", "body")?`. A record's headers are `headers.deal_id`,
+    /// `headers.traceparent` and so on; the reference table has only the first.
+    pub fn column(mut self, field: &str, column: &str) -> Result<Self, Error> {
+        check::name(column)?;
+        let header =
+            self.takes_headers && field.strip_prefix("headers.").is_some_and(|name| !name.is_empty());
+        if !self.columns.contains_key(field) && !header {
+            return Err(self.unknown(field));
+        }
+        self.columns.insert(field.to_owned(), column.to_owned());
+        Ok(self)
+    }
+
+    /// The table lacks this field's column, or fills it by itself (`version` by its default, for example).
+    pub fn without(mut self, field: &str) -> Result<Self, Error> {
+        match self.columns.remove(field) {
+            Some(_) => Ok(self),
+            None => Err(self.unknown(field)),
+        }
+    }
+
+    /// PostgreSQL only: the column has a type that text is not assigned to, such as `jsonb` or `uuid`.
+    pub fn cast(mut self, field: &str, sql_type: &str) -> Result<Self, Error> {
+        check::name(sql_type)?;
+        if !self.columns.contains_key(field) {
+            return Err(self.unknown(field));
+        }
+        self.casts.insert(field.to_owned(), sql_type.to_owned());
+        Ok(self)
+    }
+
+    /// How the time columns keep UTC, if not as in the reference table.
+    #[must_use]
+    pub fn times(mut self, times: Times) -> Self {
+        self.times = Some(times);
+        self
+    }
+
+    /// What a fresh row's status is, if not `PENDING` or `queued`.
+    pub fn ready(mut self, status: &str) -> Result<Self, Error> {
+        if status.is_empty() || status.contains(['\'', '"', '\\', '\0']) {
+            return Err(Error::Status { value: status.to_owned() });
+        }
+        status.clone_into(&mut self.ready);
+        Ok(self)
+    }
+
+    fn unknown(&self, field: &str) -> Error {
+        let known: Vec<&str> = self.columns.keys().map(String::as_str).collect();
+        Error::Field { table: self.name.clone(), field: field.to_owned(), known: known.join(", ") }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn ready_status(&self) -> &str {
+        &self.ready
+    }
+
+    pub(crate) fn column_of(&self, field: &str) -> Option<&str> {
+        self.columns.get(field).map(String::as_str)
+    }
+
+    pub(crate) fn cast_of(&self, field: &str) -> Option<&str> {
+        self.casts.get(field).map(String::as_str)
+    }
+
+    pub(crate) fn chosen_times(&self) -> Option<Times> {
+        self.times
+    }
+}
