@@ -76,15 +76,16 @@ impl EndedRows {
         self.arrived.notify_one();
     }
 
-    /// Up to `most` outcomes: at once if that many wait, else after `linger` for more to gather. `None` once closed
+    /// Up to `most` outcomes: at once if that many wait, else as soon as no more come within a `linger`, or after a few
+    /// of them. Full batches are what makes settles cheap, and a quiet lane need not wait for one. `None` once closed
     /// and empty.
     pub async fn take(&self, most: usize, linger: Duration) -> Option<Vec<Ended>> {
-        let mut lingered = false;
+        let mut lingers = Lingers::default();
         loop {
             {
                 let mut inner = self.lock();
                 let waiting = inner.rows.len();
-                if waiting >= most || (waiting > 0 && (lingered || inner.closed)) {
+                if waiting >= most || (waiting > 0 && (inner.closed || lingers.are_over(waiting))) {
                     let rows = inner.rows.drain(..waiting.min(most)).collect();
                     if !inner.rows.is_empty() {
                         self.arrived.notify_one();
@@ -95,9 +96,11 @@ impl EndedRows {
                     self.arrived.notify_one();
                     return None;
                 }
-                lingered = waiting > 0;
+                if waiting == 0 {
+                    lingers = Lingers::default();
+                }
             }
-            if lingered {
+            if lingers.seen > 0 {
                 tokio::time::sleep(linger).await;
             } else {
                 self.arrived.notified().await;
@@ -108,5 +111,26 @@ impl EndedRows {
     pub fn close(&self) {
         self.lock().closed = true;
         self.arrived.notify_one();
+    }
+}
+
+/// How many lingers in a row wait for a full batch while outcomes keep coming.
+const MOST_LINGERS: u32 = 5;
+
+/// Waiting for more: goes on while more come, within limits.
+#[derive(Debug, Default)]
+struct Lingers {
+    /// Outcomes at the last look.
+    seen: usize,
+    count: u32,
+}
+
+impl Lingers {
+    /// Looks again: did none come since the last look, or was that the last one?
+    fn are_over(&mut self, waiting: usize) -> bool {
+        let over = self.count > 0 && (waiting == self.seen || self.count >= MOST_LINGERS);
+        self.seen = waiting;
+        self.count += 1;
+        over
     }
 }

@@ -39,10 +39,11 @@ impl PostgresStore {
 impl Store for PostgresStore {
     fn capabilities(&self) -> Capabilities {
         let lease = self.opened.stage.lease.duration;
-        let parallel = (self.database.connections() as usize / 2).clamp(1, 4);
+        // Two of each keep both ends of the pipeline busy; more only make the batches smaller.
+        let parallel = (self.database.connections() as usize / 2).clamp(1, 2);
         Capabilities {
             notifies: self.waker.notifies(),
-            claimers: parallel.min(2),
+            claimers: parallel,
             settlers: parallel,
             settle_batch: self.opened.batch,
             lease,
