@@ -115,15 +115,17 @@ async fn turn(runner: &Runner, failures: &mut u32) -> Turn {
     }
 }
 
-/// Takes room for a claim: a whole batch, or at least half of one, since a round trip for a row or two is wasted.
+/// Takes room for a claim. While rows wait there is time for a whole batch; else half of one is worth a round trip.
 fn reserve(runner: &Runner) -> Option<u32> {
     let limits = &runner.lane.limits;
     let most = u64::from(limits.batch).min(limits.held as u64).max(1);
+    let patient = limits.held as u64 >= 2 * most && !runner.waiting.is_empty();
+    let least = if patient { most } else { most.div_ceil(2) };
     let held = &runner.state.counters.held;
     let mut now = held.load(Relaxed);
     loop {
         let room = (limits.held as u64).saturating_sub(now).min(most);
-        if room == 0 || room < most.div_ceil(2) {
+        if room < least {
             return None;
         }
         match held.compare_exchange_weak(now, now + room, Relaxed, Relaxed) {

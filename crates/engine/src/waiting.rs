@@ -33,6 +33,10 @@ impl Waiting {
         }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.lock().rows.is_empty()
+    }
+
     /// The next rows for one delivery: an even share of what waits, so that a short queue is spread over all workers
     /// (latency) and a long one goes in full batches (throughput). `None` once closed and empty.
     pub async fn take(&self, most: usize, workers: usize) -> Option<Vec<HeldRow>> {

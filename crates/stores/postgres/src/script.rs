@@ -51,7 +51,7 @@ impl Run for Database {
             other => query.bind(bind::text(other)),
         });
         match query.fetch_all(&self.pool).await {
-            Ok(rows) => Ok(Some(rows.iter().map(values).collect())),
+            Ok(rows) => Ok(Some(values(&rows))),
             Err(cause) if error::is_missing_table(&cause) => Ok(None),
             Err(cause) => Err(error::classify(&self.place, doing, cause)),
         }
@@ -88,7 +88,7 @@ async fn run_steps(
             done.affected = connection.execute(query).await?.rows_affected();
             continue;
         }
-        let rows: Vec<Vec<Value>> = connection.fetch_all(query).await?.iter().map(values).collect();
+        let rows = values(&connection.fetch_all(query).await?);
         done.order = std::mem::take(&mut held);
         held = rows.iter().filter_map(|row| row.first().cloned().and_then(bind::key)).collect();
         done.rows = Some(rows);
@@ -148,26 +148,58 @@ fn float(value: &Value) -> Option<f64> {
     }
 }
 
-fn values(row: &PgRow) -> Vec<Value> {
-    (0..row.len()).map(|index| value(row, index)).collect()
+/// How a column is read: told once for all rows of an answer.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Int8,
+    Int4,
+    Int2,
+    Bool,
+    Float8,
+    Float4,
+    Bytes,
+    Text,
+}
+
+impl Kind {
+    fn of(type_name: &str) -> Self {
+        match type_name {
+            "INT8" => Self::Int8,
+            "INT4" => Self::Int4,
+            "INT2" => Self::Int2,
+            "BOOL" => Self::Bool,
+            "FLOAT8" => Self::Float8,
+            "FLOAT4" => Self::Float4,
+            "BYTEA" => Self::Bytes,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// Every row of an answer, column by column.
+fn values(rows: &[PgRow]) -> Vec<Vec<Value>> {
+    let Some(first) = rows.first() else { return Vec::new() };
+    let kinds: Vec<Kind> = first.columns().iter().map(|column| Kind::of(column.type_info().name())).collect();
+    let read = |row: &PgRow| kinds.iter().enumerate().map(|(index, kind)| value(row, index, *kind)).collect();
+    rows.iter().map(read).collect()
 }
 
 /// One column in the forms that cross the seam. What can't be read comes as bytes, never as an error: one bad row
 /// must not lose the claim of the others.
-fn value(row: &PgRow, index: usize) -> Value {
+fn value(row: &PgRow, index: usize, kind: Kind) -> Value {
     let Ok(raw) = row.try_get_raw(index) else { return Value::Null };
     if raw.is_null() {
         return Value::Null;
     }
-    let read = match row.column(index).type_info().name() {
-        "INT8" => row.try_get::<i64, _>(index).map(Value::Int),
-        "INT4" => row.try_get::<i32, _>(index).map(|number| Value::Int(number.into())),
-        "INT2" => row.try_get::<i16, _>(index).map(|number| Value::Int(number.into())),
-        "BOOL" => row.try_get::<bool, _>(index).map(Value::Bool),
-        "FLOAT8" => row.try_get::<f64, _>(index).map(Value::Float),
-        "FLOAT4" => row.try_get::<f32, _>(index).map(|number| Value::Float(number.into())),
-        "BYTEA" => row.try_get::<Vec<u8>, _>(index).map(Value::Bytes),
-        _ => row.try_get_unchecked::<String, _>(index).map(Value::Text),
+    let read = match kind {
+        Kind::Int8 => row.try_get_unchecked::<i64, _>(index).map(Value::Int),
+        Kind::Int4 => row.try_get_unchecked::<i32, _>(index).map(|number| Value::Int(number.into())),
+        Kind::Int2 => row.try_get_unchecked::<i16, _>(index).map(|number| Value::Int(number.into())),
+        Kind::Bool => row.try_get_unchecked::<bool, _>(index).map(Value::Bool),
+        Kind::Float8 => row.try_get_unchecked::<f64, _>(index).map(Value::Float),
+        Kind::Float4 => row.try_get_unchecked::<f32, _>(index).map(|number| Value::Float(number.into())),
+        Kind::Bytes => row.try_get_unchecked::<Vec<u8>, _>(index).map(Value::Bytes),
+        Kind::Text => row.try_get_unchecked::<String, _>(index).map(Value::Text),
     };
     read.unwrap_or_else(|_| {
         debug_assert_eq!(raw.format(), PgValueFormat::Binary, "prepared statements answer in binary");
