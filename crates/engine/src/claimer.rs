@@ -1,5 +1,6 @@
 //! Claims rows while there is room, prefetching while deliveries run. One claimer leads: it alone waits on an idle
-//! table. The others assist while the backlog is deep, and cost nothing when it is not.
+//! table. The others assist while the backlog is deep, and cost nothing when it is not. Every wait is `biased`: which of two
+//! ready branches goes must not be left to chance, or no run could be replayed from its seed.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -38,12 +39,14 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
             Turn::Drained => {
                 let deadline = idle_deadline(&runner).await;
                 tokio::select! {
+                    biased;
                     () = runner.store.wake(deadline) => {}
                     _ = changed.changed() => {}
                 }
             }
             Turn::NoRoom => {
                 tokio::select! {
+                    biased;
                     () = runner.room.notified() => {}
                     _ = changed.changed() => {}
                 }
@@ -53,6 +56,7 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
                 changed.mark_unchanged();
                 if !is_draining(&runner) {
                     tokio::select! {
+                        biased;
                         () = tokio::time::sleep(wait) => {}
                         _ = changed.changed() => {}
                     }
@@ -69,6 +73,7 @@ pub(crate) async fn assist(runner: Arc<Runner>) {
     let mut failures = 0;
     while !is_draining(&runner) {
         tokio::select! {
+            biased;
             () = runner.deep.notified() => {}
             _ = changed.changed() => continue,
         }
@@ -77,6 +82,7 @@ pub(crate) async fn assist(runner: Arc<Runner>) {
                 Turn::Full => {}
                 Turn::NoRoom => {
                     tokio::select! {
+                        biased;
                         () = runner.room.notified() => {}
                         _ = changed.changed() => {}
                     }
