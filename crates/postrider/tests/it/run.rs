@@ -29,6 +29,10 @@ async fn rows_become_mails_and_sigterm_drains() {
     assert_eq!(running.get("/healthz").0, 200);
     let (_, figures) = running.get("/metrics");
     assert!(figures.contains("postrider_rows_claimed_total{lane=\"mail\"} 31"), "{figures}");
+    let reference = include_str!("../../../../docs/reference/metrics.md");
+    for name in figures.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {
+        assert!(reference.contains(&format!("| `{name}` |")), "{name} is not in docs/reference/metrics.md");
+    }
 
     running.signal(Signal::TERM);
     assert_eq!(running.ended(Duration::from_secs(10)), Some(0), "{}", running.log());
