@@ -4,6 +4,8 @@
 
 pub mod email;
 pub mod null;
+pub mod record;
 
 pub use email::EmailComposer;
 pub use null::NullComposer;
+pub use record::RecordComposer;

@@ -21,6 +21,7 @@ pub struct Envelope {
 #[derive(Debug, Clone)]
 pub enum Content {
     Mail(Mail),
+    Record(Record),
     /// Nothing at all: benches and the engine's own tests.
     Nothing,
 }
@@ -40,6 +41,18 @@ pub struct Mail {
     pub utf8: bool,
     /// Recipients that an earlier attempt settled, accepted or refused: recorded, not sent to again.
     pub served: Vec<Recipient>,
+}
+
+/// A record for a broker. What a topic is, the broker's transport says: a Kafka topic, a subject, a queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    pub topic: String,
+    /// Records of one key stay in order.
+    pub key: Option<String>,
+    /// As it is in the row, to the byte.
+    pub payload: Bytes,
+    /// Names are unique; neither names nor values hold a NUL.
+    pub headers: Vec<(String, String)>,
 }
 
 /// What became of one recipient.

@@ -16,7 +16,7 @@ pub mod transport;
 
 pub use composer::Composer;
 pub use dice::{Dice, ThreadDice};
-pub use envelope::{Content, Envelope, Mail};
+pub use envelope::{Content, Envelope, Mail, Record};
 pub use inspect::{Inspect, Page};
 pub use migrate::Migrate;
 pub use outcome::{Failure, Outcome, Receipt};

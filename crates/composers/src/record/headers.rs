@@ -1,0 +1,74 @@
+//! Headers from the row: a JSON object, columns of their own, and the trace.
+
+use postrider_seams::{Fields, Value};
+
+use super::{Reason, fields};
+
+const NAME_LIMIT: usize = 256;
+
+pub type Headers = Vec<(String, String)>;
+
+/// Replaces a header of that name, whatever its case, or adds it.
+pub fn set(headers: &mut Headers, name: &str, value: &str) {
+    headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+    headers.push((name.to_owned(), value.to_owned()));
+}
+
+/// `headers` first, then `headers.NAME`, then `traceparent`: the more exact wins.
+pub fn of_the_row(row: &Fields) -> Result<Headers, Reason> {
+    let mut headers = Headers::new();
+    if let Some(json) = fields::text("headers", row.get("headers"))? {
+        from_json(&json, &mut headers)?;
+    }
+    for (field, value) in row.iter() {
+        let Some(name) = field.strip_prefix("headers.") else { continue };
+        if let Some(text) = header_text(field, value)? {
+            add(&mut headers, name, &text)?;
+        }
+    }
+    if let Some(trace) = fields::text("traceparent", row.get("traceparent"))? {
+        set(&mut headers, "traceparent", &trace);
+    }
+    Ok(headers)
+}
+
+fn header_text(field: &str, value: &Value) -> Result<Option<String>, Reason> {
+    match value {
+        Value::Float(number) => Ok(Some(number.to_string())),
+        other => fields::text(field, other),
+    }
+}
+
+fn from_json(json: &str, headers: &mut Headers) -> Result<(), Reason> {
+    if json.trim().is_empty() {
+        return Ok(());
+    }
+    let object = match serde_json::from_str(json) {
+        Ok(serde_json::Value::Object(object)) => object,
+        Ok(serde_json::Value::Null) => return Ok(()),
+        Ok(_) | Err(_) => return Err(Reason::Headers),
+    };
+    for (name, value) in object {
+        match value {
+            serde_json::Value::Null => {}
+            serde_json::Value::String(text) => add(headers, &name, &text)?,
+            serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {
+                add(headers, &name, &value.to_string())?;
+            }
+            serde_json::Value::Array(_) | serde_json::Value::Object(_) => return Err(Reason::Headers),
+        }
+    }
+    Ok(())
+}
+
+fn add(headers: &mut Headers, name: &str, value: &str) -> Result<(), Reason> {
+    let fine = |byte: u8| byte.is_ascii_graphic() && byte != b':';
+    if name.is_empty() || name.len() > NAME_LIMIT || !name.bytes().all(fine) {
+        return Err(Reason::HeaderName);
+    }
+    if value.contains('\0') {
+        return Err(Reason::Nul { field: format!("headers.{name}") });
+    }
+    set(headers, name, value);
+    Ok(())
+}
