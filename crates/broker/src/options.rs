@@ -1,0 +1,91 @@
+//! Options of a URL: read one by one, and whatever nobody asked for is a mistake.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The options, and everything that was wrong so far.
+#[derive(Default)]
+pub struct Options {
+    pairs: Vec<(String, String)>,
+    known: Vec<&'static str>,
+    mistakes: Vec<String>,
+}
+
+impl Options {
+    pub(crate) fn new(pairs: Vec<(String, String)>) -> Self {
+        Self { pairs, known: Vec::new(), mistakes: Vec::new() }
+    }
+
+    pub fn mistake(&mut self, mistake: impl Into<String>) {
+        self.mistakes.push(mistake.into());
+    }
+
+    /// The last of that name wins.
+    pub fn text(&mut self, name: &'static str) -> Option<String> {
+        self.known.push(name);
+        let found = self.pairs.iter().rposition(|(known, _)| known == name)?;
+        let (_, value) = self.pairs.swap_remove(found);
+        self.pairs.retain(|(known, _)| known != name);
+        Some(value)
+    }
+
+    /// A number, a path, or anything that reads itself.
+    pub fn read<T: FromStr>(&mut self, name: &'static str, what: &str, place: &mut T) {
+        let Some(text) = self.text(name) else { return };
+        match text.parse() {
+            Ok(value) => *place = value,
+            Err(_) => self.mistake(format!("{name} must be {what}")),
+        }
+    }
+
+    /// `500ms`, `30s`, `5m`; a bare number is seconds.
+    pub fn duration(&mut self, name: &'static str, place: &mut Duration) {
+        let Some(text) = self.text(name) else { return };
+        match read_duration(&text) {
+            Some(duration) => *place = duration,
+            None => self.mistake(format!("{name} must be a duration, such as 500ms, 30s or 5m")),
+        }
+    }
+
+    pub fn choice<T: Clone>(&mut self, name: &'static str, choices: &[(&str, T)], place: &mut T) {
+        let Some(text) = self.text(name) else { return };
+        if let Some((_, value)) = choices.iter().find(|(known, _)| *known == text) {
+            *place = value.clone();
+            return;
+        }
+        let known: Vec<&str> = choices.iter().map(|(known, _)| *known).collect();
+        self.mistake(format!("{name} must be one of {}", known.join(", ")));
+    }
+
+    /// Everything that was wrong, options that nobody knows included.
+    pub fn finish(mut self) -> Vec<String> {
+        self.known.sort_unstable();
+        for (name, _) in &self.pairs {
+            self.mistakes.push(format!("unknown option {name}: known are {}", self.known.join(", ")));
+        }
+        self.mistakes
+    }
+}
+
+/// Names only: values may be secrets.
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.pairs.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+fn read_duration(text: &str) -> Option<Duration> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    match unit {
+        "ms" => Some(Duration::from_millis(number)),
+        "" | "s" => Some(Duration::from_secs(number)),
+        "m" => number.checked_mul(60).map(Duration::from_secs),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! Records, deadlines and questions about outcomes, in short words: shared by the tests of all broker transports.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use postrider_seams::row::Detail;
+use postrider_seams::{Content, Envelope, Failure, Outcome, Receipt, Record, Transport};
+use tokio::time::Instant;
+
+/// A name that no other test uses, in this run or in one beside it.
+pub fn unique(name: &str) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("{name}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+pub fn record(topic: &str, key: Option<&str>, payload: impl Into<Bytes>, dedupe: &str) -> Envelope {
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    Envelope {
+        row: dedupe.to_owned(),
+        dedupe: dedupe.to_owned(),
+        attempt: 1,
+        content: Content::Record(Record {
+            topic: topic.to_owned(),
+            key: key.map(str::to_owned),
+            payload: payload.into(),
+            headers: vec![header("id", dedupe), header("idempotency-key", dedupe), header("attempt", "1")],
+        }),
+        detail: Detail::new(),
+    }
+}
+
+/// Records of `keys` keys in turn; the payload is the number.
+pub fn numbered(topic: &str, keys: usize, numbers: std::ops::Range<usize>) -> Vec<Envelope> {
+    numbers
+        .map(|n| record(topic, Some(&format!("key-{}", n % keys)), n.to_string(), &format!("{topic}-{n}")))
+        .collect()
+}
+
+pub fn within(seconds: f64) -> Instant {
+    Instant::now() + Duration::from_secs_f64(seconds)
+}
+
+pub async fn send(transport: &dyn Transport, batch: &[Envelope]) -> Vec<Outcome> {
+    send_by(transport, batch, within(20.0)).await
+}
+
+/// Also holds the transport to its deadline.
+pub async fn send_by(transport: &dyn Transport, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
+    let outcomes = transport.deliver(batch, deadline).await;
+    // A loaded machine wakes late.
+    assert!(Instant::now() < deadline + Duration::from_secs(2), "the deadline was missed");
+    assert_eq!(outcomes.len(), batch.len(), "one outcome per envelope");
+    outcomes
+}
+
+/// Tries until everything is delivered, as the engine would: in order, from the first that was not.
+pub async fn send_until_delivered(transport: &dyn Transport, batch: &[Envelope]) {
+    let until = within(60.0);
+    let mut rest = batch.to_vec();
+    while !rest.is_empty() {
+        assert!(Instant::now() < until, "{} are still not delivered", rest.len());
+        let outcomes = send_by(transport, &rest, within(5.0)).await;
+        let mut outcomes = outcomes.into_iter();
+        rest.retain(|_| !matches!(outcomes.next(), Some(Outcome::Delivered(_))));
+    }
+}
+
+#[track_caller]
+pub fn delivered(outcome: &Outcome) -> &Receipt {
+    match outcome {
+        Outcome::Delivered(receipt) => receipt,
+        other => panic!("not delivered: {other:?}"),
+    }
+}
+
+#[track_caller]
+pub fn all_delivered(outcomes: &[Outcome]) {
+    for outcome in outcomes {
+        delivered(outcome);
+    }
+}
+
+macro_rules! failures {
+    ($($name:ident $variant:ident),*) => {$(
+        #[track_caller]
+        pub fn $name(outcome: &Outcome) -> &Failure {
+            match outcome {
+                Outcome::$variant(failure) => failure,
+                other => panic!("not {}: {other:?}", stringify!($variant)),
+            }
+        }
+    )*};
+}
+failures!(retryable Retryable, rejected Rejected, refused Refused, deferred Deferred, uncertain Uncertain);
+
+/// Records as a consumer saw them: key and number.
+pub type Seen = Vec<(String, usize)>;
+
+/// Every number is there, and those of one key are in order of their first appearance; returns how many came twice.
+#[track_caller]
+pub fn in_order(seen: &Seen, numbers: usize) -> usize {
+    let mut known = std::collections::HashSet::new();
+    let mut last = std::collections::HashMap::new();
+    for (key, number) in seen {
+        if known.insert(number) {
+            let before = last.insert(key, number);
+            assert!(before.is_none_or(|before| before < number), "{key}: {number} after {before:?}");
+        }
+    }
+    assert_eq!(known.len(), numbers, "records are missing");
+    seen.len() - known.len()
+}
