@@ -22,7 +22,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench NAME [--json] […]    build for release, start real servers, run a bench
   crash [--kills N] [--seed N] [--rows N]
                              the crash test at full length: workers killed, databases restarted, journal checked
-  services                   start PostgreSQL, MariaDB and SMTP servers, print their addresses, stop at Ctrl-C
+  services                   start databases, SMTP servers and brokers, print their addresses, stop at Ctrl-C
   services exec -- CMD…      run a command with the addresses in its environment, then stop the servers
 ";
 

@@ -1,9 +1,10 @@
 //! `cargo xtask services`: the servers for people.
 
 use std::fmt::Write as _;
+use std::thread;
 use std::time::Duration;
 
-use postrider_services::{Durability, Fleet};
+use postrider_services::{Brokers, Durability, Fleet};
 
 use crate::run::{self, Failure, Result};
 
@@ -11,25 +12,34 @@ pub fn command(words: &[&str]) -> Result {
     match words {
         [] => wait_with_all(),
         ["exec", "--", command, arguments @ ..] => {
-            let fleet = Fleet::start(Durability::default())?;
-            run::with(&fleet.variables(), command, arguments)
+            let (fleet, brokers) = start()?;
+            run::with(&[fleet.variables(), brokers.variables()].concat(), command, arguments)
         }
         _ => Err(Failure::Misuse("services takes nothing, or `exec -- CMD…`\n".into())),
     }
 }
 
+fn start() -> Result<(Fleet, Brokers)> {
+    thread::scope(|scope| {
+        let brokers = scope.spawn(Brokers::start);
+        let fleet = Fleet::start(Durability::default());
+        let brokers = brokers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok((fleet?, brokers?))
+    })
+}
+
 fn wait_with_all() -> Result {
-    let mut fleet = Fleet::start(Durability::default())?;
+    let (mut fleet, mut brokers) = start()?;
     let mut exports = String::new();
-    for (name, value) in fleet.variables() {
-        writeln!(exports, "export {name}={value}").expect("a String takes all");
+    for (name, value) in [fleet.variables(), brokers.variables()].concat() {
+        writeln!(exports, "export {name}='{value}'").expect("a String takes all");
     }
     run::say(&exports);
     eprintln!("all up; Ctrl-C stops them");
     // Ctrl-C ends us at once, and the guardians of the servers end those.
     loop {
         run::pause(Duration::from_secs(1));
-        if let Some(name) = fleet.first_lost() {
+        if let Some(name) = fleet.first_lost().or_else(|| brokers.first_lost()) {
             return Err(Failure::Failed(format!("{name} ended by itself; the others are stopped too")));
         }
     }

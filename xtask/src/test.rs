@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use postrider_services::{Durability, Fleet};
+use postrider_services::{Brokers, Durability, Fleet};
 
 use crate::run::{self, Result};
 
@@ -17,13 +17,16 @@ pub fn command(words: &[&str]) -> Result {
         test.extend(rest);
     }
     // Installing and starting wait mostly for the disk and the network, building for the processor.
-    let fleet = thread::scope(|scope| {
+    let (fleet, brokers) = thread::scope(|scope| {
         let fleet = scope.spawn(|| Fleet::start(Durability::ProcessCrash));
+        let brokers = scope.spawn(Brokers::start);
         let built = run::cargo(&build);
         let fleet = fleet.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        built.and(fleet.map_err(Into::into))
+        let brokers = brokers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        built.and_then(|()| Ok((fleet?, brokers?)))
     })?;
-    run::with(&fleet.variables(), &run::cargo_program(), &test)
+    let variables = [fleet.variables(), brokers.variables()].concat();
+    run::with(&variables, &run::cargo_program(), &test)
 }
 
 /// Which packages are meant (all, if none is named), and what is for the test binaries.

@@ -19,6 +19,9 @@ pub(crate) enum Need {
     SmtpSink,
     Aiosmtpd,
     OpenSsl,
+    Nats,
+    RabbitMq,
+    Pip,
 }
 
 impl Need {
@@ -29,6 +32,9 @@ impl Need {
             Self::SmtpSink => "postfix",
             Self::Aiosmtpd => "python3-aiosmtpd",
             Self::OpenSsl => "openssl",
+            Self::Nats => "nats-server",
+            Self::RabbitMq => "rabbitmq-server",
+            Self::Pip => "python3-pip",
         }
     }
 
@@ -37,8 +43,11 @@ impl Need {
             Self::Postgres => postgres_binaries().is_some(),
             Self::MariaDb => mariadb_binary().is_file() && find("mariadb-install-db").is_some(),
             Self::SmtpSink => smtp_sink().is_file(),
-            Self::Aiosmtpd => has_aiosmtpd(),
+            Self::Aiosmtpd => python_runs("import aiosmtpd"),
             Self::OpenSsl => find("openssl").is_some(),
+            Self::Nats => nats_server().is_file(),
+            Self::RabbitMq => rabbitmq_server().is_file() && find("epmd").is_some(),
+            Self::Pip => python_runs("import pip"),
         }
     }
 }
@@ -69,9 +78,18 @@ pub(crate) fn python() -> PathBuf {
     "/usr/bin/python3".into()
 }
 
-fn has_aiosmtpd() -> bool {
+pub(crate) fn nats_server() -> PathBuf {
+    find("nats-server").unwrap_or_else(|| "/usr/sbin/nats-server".into())
+}
+
+/// Not the one on the path: that insists on the system's own folders.
+pub(crate) fn rabbitmq_server() -> PathBuf {
+    "/usr/lib/rabbitmq/bin/rabbitmq-server".into()
+}
+
+fn python_runs(code: &str) -> bool {
     let mut command = Command::new(python());
-    command.args(["-c", "import aiosmtpd"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(["-c", code]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 

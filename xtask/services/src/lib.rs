@@ -1,6 +1,7 @@
-//! Real servers for tests, benches and people: PostgreSQL, MariaDB, an SMTP sink and a scriptable SMTP server.
+//! Real servers for tests, benches and people: PostgreSQL, MariaDB, an SMTP sink and a scriptable SMTP server; brokers:
+//! NATS, RabbitMQ, Tansu (Kafka's protocol) and Ministack (SQS).
 //!
-//! Owns: installing what is missing (Debian packages), a private folder and port for each server, waiting until it
+//! Owns: installing what is missing (Debian packages, two Python wheels), a private folder and port for each server, waiting until it
 //! answers, and its end. Must not: touch system services, or know anything about Postrider itself.
 //!
 //! Invariant: no server outlives the process that started it, however that process ends. Each server has a
@@ -11,21 +12,32 @@
 //!
 //! The databases run in a time zone far from UTC on purpose: a session that forgets to set its own is found at once.
 
+mod brokers;
 mod error;
 mod fleet;
 mod folder;
 mod install;
 mod mariadb;
+mod ministack;
+mod nats;
 mod port;
 mod postgres;
+mod rabbitmq;
 mod server;
 mod signal;
 mod smtp;
+mod tansu;
 mod user;
+mod wheel;
 
+pub use brokers::Brokers;
 pub use error::{Error, Result};
 pub use fleet::Fleet;
 pub use mariadb::MariaDb;
+pub use ministack::Ministack;
+pub use nats::Nats;
 pub use postgres::Postgres;
+pub use rabbitmq::RabbitMq;
 pub use server::Durability;
 pub use smtp::{SmtpOptions, SmtpServer, SmtpSink, Tls};
+pub use tansu::Tansu;

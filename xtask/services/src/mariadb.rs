@@ -38,6 +38,7 @@ impl MariaDb {
             name: "MariaDB",
             program: install::mariadb_binary(),
             arguments: arguments(port, folder.path(), durability),
+            environment: Vec::new(),
             user,
             last_signal: "KILL",
         };

@@ -50,6 +50,7 @@ impl Postgres {
             name: "PostgreSQL",
             program: binaries.join("postgres"),
             arguments: arguments(port, folder.path(), durability),
+            environment: Vec::new(),
             user,
             last_signal: "QUIT",
         };

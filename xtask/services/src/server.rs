@@ -13,7 +13,7 @@ use crate::signal;
 use crate::user::User;
 
 /// How long a server may take to answer; a loaded machine with two cores needs patience.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// What a database promises to survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +32,7 @@ pub(crate) struct Launch {
     pub name: &'static str,
     pub program: PathBuf,
     pub arguments: Vec<String>,
+    pub environment: Vec<(&'static str, String)>,
     pub user: Option<User>,
     /// For an end that nobody will look back at: quick, but PostgreSQL still gives its shared memory back to the system.
     pub last_signal: &'static str,
@@ -97,6 +98,7 @@ impl Server {
             .args(&self.launch.arguments)
             .current_dir(self.folder.path())
             .env("LC_ALL", "C.UTF-8")
+            .envs(self.launch.environment.iter().map(|(name, value)| (name, value)))
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(log)

@@ -36,6 +36,7 @@ impl SmtpSink {
                 name: "smtp-sink",
                 program: install::smtp_sink(),
                 arguments,
+                environment: Vec::new(),
                 user: None,
                 last_signal: "KILL",
             };
@@ -110,6 +111,7 @@ impl SmtpServer {
             name: "the SMTP server",
             program: install::python(),
             arguments,
+            environment: Vec::new(),
             user: None,
             last_signal: "KILL",
         };

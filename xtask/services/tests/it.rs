@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use postrider_services::{Durability, MariaDb, Postgres, SmtpOptions, SmtpServer, SmtpSink, Tls};
+use postrider_services::{
+    Durability, MariaDb, Ministack, Nats, Postgres, RabbitMq, SmtpOptions, SmtpServer, SmtpSink, Tansu, Tls,
+};
 
 fn psql(server: &Postgres, sql: &str) -> String {
     let output = Command::new("psql").args([&server.url(), "-XAtc", sql]).output().unwrap();
@@ -197,4 +199,64 @@ fn a_killed_starter_leaves_nothing_behind() {
         assert!(Instant::now() < until, "still there: {data}");
         std::thread::yield_now();
     }
+}
+
+/// The first line that a NATS server says to this request.
+fn nats(server: &Nats, request: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let mut answers = BufReader::new(stream.try_clone().unwrap());
+    let subscribe = "CONNECT {\"verbose\":false,\"headers\":true,\"no_responders\":true}\r\nSUB in 1\r\n";
+    let (subject, payload) = request.split_once(' ').unwrap_or((request, ""));
+    let publish = format!("PUB {subject} in {}\r\n{payload}\r\n", payload.len());
+    stream.write_all(format!("{subscribe}{publish}").as_bytes()).unwrap();
+    let mut line = String::new();
+    while !line.contains('{') || line.starts_with("INFO") {
+        line.clear();
+        assert_ne!(answers.read_line(&mut line).unwrap(), 0, "the server hung up");
+    }
+    line
+}
+
+#[test]
+fn nats_keeps_streams_over_kills() {
+    let mut server = Nats::start("").unwrap();
+    let made = nats(
+        &server,
+        "$JS.API.STREAM.CREATE.kept {\"name\":\"kept\",\"subjects\":[\"kept\"],\"storage\":\"file\"}",
+    );
+    assert!(!made.contains("\"error\""), "{made}");
+    assert!(nats(&server, "kept hello").contains("\"seq\":1"));
+    server.kill();
+    assert!(!server.is_running());
+    server.start_again().unwrap();
+    assert!(nats(&server, "kept again").contains("\"seq\":2"));
+}
+
+#[test]
+fn the_emulator_of_sqs_and_the_broker_of_kafkas_protocol_start_again() {
+    let mut ministack = Ministack::start().unwrap();
+    let mut tansu = Tansu::start().unwrap();
+    ministack.kill();
+    tansu.kill();
+    assert!(!ministack.is_running() && !tansu.is_running());
+    ministack.start_again().unwrap();
+    tansu.start_again().unwrap();
+    assert!(ministack.is_running() && tansu.is_running());
+}
+
+#[test]
+fn rabbitmq_leaves_no_port_mapper_behind() {
+    let server = RabbitMq::start("").unwrap();
+    let mapper = |folder: &str| {
+        std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+            let about = |file: &str| std::fs::read(process.path().join(file)).unwrap_or_default();
+            let holds = |text: Vec<u8>, words: &str| String::from_utf8_lossy(&text).contains(words);
+            holds(about("cmdline"), "epmd") && holds(about("environ"), folder)
+        })
+    };
+    let folder = format!("RABBITMQ_NODE_PORT={}", server.port());
+    assert!(mapper(&folder));
+    drop(server);
+    assert!(!mapper(&folder));
 }

@@ -7,6 +7,7 @@ fn server(script: &str) -> Server {
         name: "the test's server",
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), script.into()],
+        environment: Vec::new(),
         user: None,
         last_signal: "KILL",
     };

