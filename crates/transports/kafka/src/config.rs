@@ -1,0 +1,205 @@
+//! Settings of one cluster: what may be set, the defaults, and the rules between them.
+//!
+//! Invariant: credentials leave this machine in plain text only where the settings say so.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use postrider_broker::{Address, Host, Options, Secret, plaintext};
+
+use crate::error::{BROKER, Error};
+
+#[cfg(test)]
+mod tests;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    None,
+    Gzip,
+    Snappy,
+    Lz4,
+    Zstd,
+}
+
+/// How to prove who we are (SASL).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mechanism {
+    Plain,
+    ScramSha256,
+    ScramSha512,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credentials {
+    pub user: String,
+    pub password: Secret,
+    pub mechanism: Mechanism,
+}
+
+/// Everything about one cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Where to ask first; the cluster tells the rest.
+    pub brokers: Vec<Host>,
+    pub tls: bool,
+    pub credentials: Option<Credentials>,
+    /// Credentials over plain text to other machines.
+    pub allow_plaintext_auth: bool,
+    /// A PEM file with the authorities to trust instead of the machine's own.
+    pub ca_file: Option<PathBuf>,
+    /// Our own certificate and its key, PEM files.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// The name under which the cluster's logs and quotas know us.
+    pub client_id: String,
+    /// How long the producer tries to get a record acknowledged. Best a little under the lane's publish timeout: then
+    /// the producer's own, exact answer comes before the call's deadline.
+    pub timeout: Duration,
+    /// How long a record waits for others to share its request.
+    pub linger: Duration,
+    pub compression: Compression,
+    /// Records in the local queue; more wait outside.
+    pub queue: u32,
+    /// The most records that one call carries, and the most calls at once.
+    pub batch: usize,
+    pub concurrency: usize,
+    /// The largest record, in bytes. The topic's own limit still holds.
+    pub max_size: u32,
+}
+
+impl Settings {
+    pub fn new(brokers: Vec<Host>) -> Self {
+        Self {
+            brokers,
+            tls: false,
+            credentials: None,
+            allow_plaintext_auth: false,
+            ca_file: None,
+            certificate: None,
+            client_id: "postrider".to_owned(),
+            timeout: Duration::from_millis(4500),
+            linger: Duration::from_millis(2),
+            compression: Compression::None,
+            queue: 100_000,
+            batch: 500,
+            concurrency: 8,
+            max_size: 1024 * 1024,
+        }
+    }
+
+    /// `kafka://user:password@host:port,host:port?option=value`; `kafkas://` is TLS. Options beside the URL win over
+    /// its own.
+    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
+        let mut address = Address::parse(url, beside, 9092);
+        let mut options = std::mem::take(&mut address.options);
+        let mut settings = Self::new(address.hosts);
+        match address.scheme.as_str() {
+            "kafka" => {}
+            "kafkas" => settings.tls = true,
+            _ => options.mistake("the scheme must be kafka, or kafkas for TLS"),
+        }
+        if address.path.is_some_and(|path| !path.is_empty()) {
+            options.mistake("there is nothing after the hosts but ?options: rows name their topics");
+        }
+        settings.credentials = credentials(address.user, address.password, &mut options);
+        settings.read(&mut options);
+        let mut mistakes = options.finish();
+        mistakes.extend(settings.mistakes());
+        Error::check(BROKER, mistakes).map(|()| settings)
+    }
+
+    fn read(&mut self, options: &mut Options) {
+        let truth = "true or false";
+        let number = "a whole number";
+        options.read("tls", truth, &mut self.tls);
+        options.read("allow_plaintext_auth", truth, &mut self.allow_plaintext_auth);
+        self.ca_file = options.text("ca_file").map(Into::into);
+        self.certificate = match (options.text("cert_file"), options.text("key_file")) {
+            (Some(certificate), Some(key)) => Some((certificate.into(), key.into())),
+            (None, None) => None,
+            _ => {
+                options.mistake("cert_file and key_file go together");
+                None
+            }
+        };
+        options.read("client_id", "a name", &mut self.client_id);
+        options.duration("timeout", &mut self.timeout);
+        options.duration("linger", &mut self.linger);
+        let compressions = [
+            ("none", Compression::None),
+            ("gzip", Compression::Gzip),
+            ("snappy", Compression::Snappy),
+            ("lz4", Compression::Lz4),
+            ("zstd", Compression::Zstd),
+        ];
+        options.choice("compression", &compressions, &mut self.compression);
+        options.read("queue", number, &mut self.queue);
+        options.read("batch", number, &mut self.batch);
+        options.read("concurrency", number, &mut self.concurrency);
+        options.read("max_size", "a number of bytes", &mut self.max_size);
+    }
+
+    /// Every rule between the settings that is broken.
+    pub fn check(&self) -> Result<(), Error> {
+        Error::check(BROKER, self.mistakes())
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        if self.brokers.is_empty() {
+            mistakes.push("no broker: kafka://host:port".to_owned());
+        }
+        if self.credentials.is_some() {
+            mistakes.extend(plaintext(self.tls, self.allow_plaintext_auth, &self.brokers, "kafkas"));
+        }
+        if !self.tls && (self.ca_file.is_some() || self.certificate.is_some()) {
+            mistakes.push("ca_file, cert_file and key_file need TLS: use kafkas://".to_owned());
+        }
+        if !(Duration::from_millis(100)..=Duration::from_mins(15)).contains(&self.timeout) {
+            mistakes.push("timeout must be between 100ms and 15m".to_owned());
+        }
+        if self.linger > self.timeout / 2 {
+            mistakes.push("linger must be at most half of timeout".to_owned());
+        }
+        if !(1000..=500_000_000).contains(&self.max_size) {
+            mistakes.push("max_size must be between 1000 and 500000000 bytes".to_owned());
+        }
+        let ranges = [("batch", self.batch, 10_000), ("concurrency", self.concurrency, 1000)];
+        for (name, _, most) in ranges.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value)) {
+            mistakes.push(format!("{name} must be between 1 and {most}"));
+        }
+        if !(self.batch..=10_000_000).contains(&(self.queue as usize)) {
+            mistakes.push("queue must be between the batch and 10000000".to_owned());
+        }
+        mistakes
+    }
+
+    /// Where it goes, for messages: never the credentials.
+    pub fn target(&self) -> String {
+        self.brokers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+}
+
+fn credentials(user: Option<String>, password: Option<Secret>, options: &mut Options) -> Option<Credentials> {
+    let mut mechanism = None;
+    let mechanisms = [
+        ("plain", Some(Mechanism::Plain)),
+        ("scram-sha-256", Some(Mechanism::ScramSha256)),
+        ("scram-sha-512", Some(Mechanism::ScramSha512)),
+    ];
+    options.choice("sasl", &mechanisms, &mut mechanism);
+    match (user, password) {
+        (Some(user), Some(password)) => {
+            Some(Credentials { user, password, mechanism: mechanism.unwrap_or(Mechanism::Plain) })
+        }
+        (None, None) => {
+            if mechanism.is_some() {
+                options.mistake("sasl needs a user and a password before the hosts");
+            }
+            None
+        }
+        _ => {
+            options.mistake("a user needs a password, and a password a user: kafkas://user:password@host");
+            None
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! A record as librdkafka takes it, and what Kafka's own rules say about it.
+
+use postrider_broker::rejected;
+use postrider_seams::{Outcome, Record};
+use rdkafka::message::{Header, OwnedHeaders};
+use rdkafka::producer::FutureRecord;
+
+/// Longest name of a topic.
+const TOPIC_LIMIT: usize = 249;
+
+/// Why this can't be the name of a topic.
+pub(crate) fn check(topic: &str) -> Result<(), Outcome> {
+    let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    if topic.is_empty() || topic.len() > TOPIC_LIMIT {
+        return Err(rejected(format!("topic: {} characters; Kafka takes 1 to {TOPIC_LIMIT}", topic.len())));
+    }
+    if matches!(topic, "." | "..") || !topic.bytes().all(fine) {
+        return Err(rejected("topic: Kafka takes only letters, digits, '.', '_' and '-'"));
+    }
+    Ok(())
+}
+
+/// The key decides the partition; without one, the producer spreads records.
+pub(crate) fn encode(record: &Record) -> FutureRecord<'_, str, [u8]> {
+    let mut headers = OwnedHeaders::new_with_capacity(record.headers.len());
+    for (name, value) in &record.headers {
+        headers = headers.insert(Header { key: name, value: Some(value.as_bytes()) });
+    }
+    let encoded = FutureRecord::to(&record.topic).payload(record.payload.as_ref()).headers(headers);
+    match &record.key {
+        Some(key) => encoded.key(key.as_str()),
+        None => encoded,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topics_follow_kafkas_rules() {
+        for fine in ["a", "orders.v1_eu-west", &"x".repeat(249), "..."] {
+            assert!(check(fine).is_ok(), "{fine}");
+        }
+        for wrong in ["", ".", "..", "a b", "a/b", "ü", "a\0", &"x".repeat(250)] {
+            assert!(matches!(check(wrong), Err(Outcome::Rejected(_))), "{wrong}");
+        }
+    }
+}
