@@ -1,0 +1,156 @@
+//! Settings of one NATS system: what may be set, the defaults, and the rules between them.
+//!
+//! Invariant: credentials leave this machine in plain text only where the settings say so.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use postrider_broker::{Address, Host, Options, Secret, plaintext};
+
+use crate::error::{BROKER, Error};
+
+#[cfg(test)]
+mod tests;
+
+/// How to prove who we are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Credentials {
+    Password {
+        user: String,
+        password: Secret,
+    },
+    Token(Secret),
+    /// The seed of an nkey; only signatures made with it travel.
+    Nkey(Secret),
+    /// A `.creds` file: a JWT and its seed.
+    File(PathBuf),
+}
+
+/// Everything about one NATS system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    pub servers: Vec<Host>,
+    pub tls: bool,
+    pub credentials: Option<Credentials>,
+    /// Credentials over plain text to other machines.
+    pub allow_plaintext_auth: bool,
+    /// A PEM file with authorities to trust beside the machine's own.
+    pub ca_file: Option<PathBuf>,
+    /// Our own certificate and its key, PEM files.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// The name under which the servers know us.
+    pub name: String,
+    /// JetStream's domain, where the streams are in another than the servers'.
+    pub domain: Option<String>,
+    /// How long a connection may take to be made.
+    pub connect_timeout: Duration,
+    /// The most records that one call carries, and the most calls at once.
+    pub batch: usize,
+    pub concurrency: usize,
+}
+
+impl Settings {
+    pub fn new(servers: Vec<Host>) -> Self {
+        Self {
+            servers,
+            tls: false,
+            credentials: None,
+            allow_plaintext_auth: false,
+            ca_file: None,
+            certificate: None,
+            name: "postrider".to_owned(),
+            domain: None,
+            connect_timeout: Duration::from_secs(5),
+            batch: 500,
+            concurrency: 4,
+        }
+    }
+
+    /// `nats://user:password@host:port,host:port?option=value`, or a token as the user alone; `tls://` is TLS.
+    /// Options beside the URL win over its own.
+    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
+        let mut address = Address::parse(url, beside, 4222);
+        let mut options = std::mem::take(&mut address.options);
+        let mut settings = Self::new(address.hosts);
+        match address.scheme.as_str() {
+            "nats" => {}
+            "tls" => settings.tls = true,
+            _ => options.mistake("the scheme must be nats, or tls"),
+        }
+        if address.path.is_some_and(|path| !path.is_empty()) {
+            options.mistake("there is nothing after the hosts but ?options: rows name their subjects");
+        }
+        settings.credentials = credentials(address.user, address.password, &mut options);
+        settings.read(&mut options);
+        let mut mistakes = options.finish();
+        mistakes.extend(settings.mistakes());
+        Error::check(BROKER, mistakes).map(|()| settings)
+    }
+
+    fn read(&mut self, options: &mut Options) {
+        options.read("tls", "true or false", &mut self.tls);
+        options.read("allow_plaintext_auth", "true or false", &mut self.allow_plaintext_auth);
+        self.ca_file = options.text("ca_file").map(Into::into);
+        self.certificate = match (options.text("cert_file"), options.text("key_file")) {
+            (Some(certificate), Some(key)) => Some((certificate.into(), key.into())),
+            (None, None) => None,
+            _ => {
+                options.mistake("cert_file and key_file go together");
+                None
+            }
+        };
+        options.read("name", "a name", &mut self.name);
+        self.domain = options.text("domain");
+        options.duration("connect_timeout", &mut self.connect_timeout);
+        options.read("batch", "a whole number", &mut self.batch);
+        options.read("concurrency", "a whole number", &mut self.concurrency);
+    }
+
+    /// Every rule between the settings that is broken.
+    pub fn check(&self) -> Result<(), Error> {
+        Error::check(BROKER, self.mistakes())
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        if self.servers.is_empty() {
+            mistakes.push("no server: nats://host:port".to_owned());
+        }
+        if let Some(Credentials::Password { .. } | Credentials::Token(_)) = &self.credentials {
+            mistakes.extend(plaintext(self.tls, self.allow_plaintext_auth, &self.servers, "tls"));
+        }
+        if !self.tls && (self.ca_file.is_some() || self.certificate.is_some()) {
+            mistakes.push("ca_file, cert_file and key_file need TLS: use tls://".to_owned());
+        }
+        if !(Duration::from_millis(100)..=Duration::from_mins(5)).contains(&self.connect_timeout) {
+            mistakes.push("connect_timeout must be between 100ms and 5m".to_owned());
+        }
+        let ranges = [("batch", self.batch, 10_000), ("concurrency", self.concurrency, 1000)];
+        for (name, _, most) in ranges.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value)) {
+            mistakes.push(format!("{name} must be between 1 and {most}"));
+        }
+        mistakes
+    }
+
+    /// Where it goes, for messages: never the credentials.
+    pub fn target(&self) -> String {
+        self.servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+}
+
+fn credentials(user: Option<String>, password: Option<Secret>, options: &mut Options) -> Option<Credentials> {
+    let mut found = Vec::new();
+    match (user, password) {
+        (Some(user), Some(password)) => found.push(Credentials::Password { user, password }),
+        (Some(token), None) => found.push(Credentials::Token(Secret::new(token))),
+        (None, Some(_)) => options.mistake("a password needs a user"),
+        (None, None) => {}
+    }
+    found.extend(options.text("token").map(|token| Credentials::Token(Secret::new(token))));
+    found.extend(options.text("nkey").map(|seed| Credentials::Nkey(Secret::new(seed))));
+    found.extend(options.text("credentials_file").map(|file| Credentials::File(file.into())));
+    if found.len() > 1 {
+        options.mistake("only one of user and password, token, nkey and credentials_file");
+    }
+    found.pop()
+}

@@ -1,0 +1,166 @@
+//! One connection, from its making to its loss. It never comes back: a new one takes its place.
+//!
+//! The client library would connect again by itself and send what it had queued, but not what it had sent into a
+//! connection that was dying: later records would overtake earlier ones. So each connection has a runtime of its own,
+//! which ends with it, and everything that was queued in it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_nats::connection::State;
+use async_nats::jetstream::Context;
+use async_nats::jetstream::context::ContextBuilder;
+use async_nats::{ConnectError, ConnectErrorKind, ConnectOptions};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{Instant, timeout_at};
+
+use crate::config::{Credentials, Settings};
+use crate::error::Fault;
+use crate::events::Events;
+
+/// A dead peer that sends no reset is found after two of these.
+const PING: Duration = Duration::from_secs(10);
+/// Never the one that counts: each call has its own deadline.
+const ACK_TIMEOUT: Duration = Duration::from_hours(1);
+/// Longer than a lost connection lives.
+const NEVER: Duration = Duration::from_hours(24);
+
+pub(crate) struct Connection {
+    pub(crate) context: Context,
+    pub(crate) events: Arc<Events>,
+    /// `None` only while it is being dropped.
+    runtime: Option<Runtime>,
+}
+
+impl Connection {
+    /// The first server that lets us in; why the last did not, if none does.
+    pub(crate) async fn open(settings: &Settings, deadline: Instant) -> Result<Self, Fault> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("nats")
+            .enable_all()
+            .build()
+            .map_err(|error| Fault::Unreachable(format!("no thread for the connection: {error}")))?;
+        // From here on the runtime is ended by the drop of this.
+        let guard = Ending(Some(runtime));
+        let events = Arc::new(Events::default());
+        let scheme = if settings.tls { "tls" } else { "nats" };
+        let servers: Vec<String> =
+            settings.servers.iter().map(|server| format!("{scheme}://{server}")).collect();
+        let options = options(settings, Arc::clone(&events)).await?;
+        let handle = guard.0.as_ref().expect("just put there").handle();
+        let opening = handle.spawn(async move { options.connect(servers).await });
+        let client = match timeout_at(deadline, opening).await {
+            Ok(Ok(Ok(client))) => client,
+            Ok(Ok(Err(error))) => return Err(fault(&error, settings)),
+            Ok(Err(error)) => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => {
+                return Err(Fault::Unreachable(format!("{} does not answer in time", settings.target())));
+            }
+        };
+        // It starts a task, which belongs to the connection.
+        let context = {
+            let _inside = handle.enter();
+            context(settings, client)
+        };
+        Ok(Self { context, events, runtime: guard.disarm() })
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.events.is_lost() || self.context.client().connection_state() != State::Connected
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        drop(Ending(self.runtime.take()));
+    }
+}
+
+/// Ends a runtime without waiting, which a task of another runtime must not do.
+struct Ending(Option<Runtime>);
+
+impl Ending {
+    fn disarm(mut self) -> Option<Runtime> {
+        self.0.take()
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn context(settings: &Settings, client: async_nats::Client) -> Context {
+    let builder = ContextBuilder::new();
+    let builder = match &settings.domain {
+        Some(domain) => builder.domain(domain).timeout(ACK_TIMEOUT),
+        None => builder.timeout(ACK_TIMEOUT),
+    };
+    builder
+        .ack_timeout(ACK_TIMEOUT)
+        .max_ack_inflight(settings.batch * settings.concurrency * 2)
+        .backpressure_on_inflight(true)
+        .build(client)
+}
+
+fn fault(error: &ConnectError, settings: &Settings) -> Fault {
+    use std::error::Error as _;
+    let target = settings.target();
+    let words = match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    };
+    match error.kind() {
+        ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
+            Fault::Refused(format!("{target} refuses us: {words}"))
+        }
+        ConnectErrorKind::Tls => Fault::Refused(format!(
+            "{target}: {words}: mend the server's certificate, or name its authority in ca_file"
+        )),
+        _ => Fault::Unreachable(format!("{target}: {words}")),
+    }
+}
+
+async fn options(settings: &Settings, events: Arc<Events>) -> Result<ConnectOptions, Fault> {
+    let connected = Arc::new(AtomicBool::new(false));
+    let was_connected = Arc::clone(&connected);
+    let mut options =
+        ConnectOptions::new()
+            .name(&settings.name)
+            .connection_timeout(settings.connect_timeout)
+            .ping_interval(PING)
+            .require_tls(settings.tls)
+            .reconnect_delay_callback(move |_| {
+                if was_connected.load(Ordering::Acquire) { NEVER } else { Duration::ZERO }
+            })
+            .event_callback(move |event| {
+                if matches!(event, async_nats::Event::Connected) {
+                    connected.store(true, Ordering::Release);
+                }
+                events.note(&event);
+                async {}
+            });
+    if let Some(file) = &settings.ca_file {
+        options = options.add_root_certificates(file.clone());
+    }
+    if let Some((certificate, key)) = &settings.certificate {
+        options = options.add_client_certificate(certificate.clone(), key.clone());
+    }
+    Ok(match &settings.credentials {
+        None => options,
+        Some(Credentials::Password { user, password }) => {
+            options.user_and_password(user.clone(), password.reveal().to_owned())
+        }
+        Some(Credentials::Token(token)) => options.token(token.reveal().to_owned()),
+        Some(Credentials::Nkey(seed)) => options.nkey(seed.reveal().to_owned()),
+        Some(Credentials::File(file)) => options
+            .credentials_file(file)
+            .await
+            .map_err(|error| Fault::Refused(format!("credentials_file {}: {error}", file.display())))?,
+    })
+}

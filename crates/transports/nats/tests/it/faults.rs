@@ -1,0 +1,113 @@
+//! Servers that go away, come back, or keep silent.
+
+use std::time::Duration;
+
+use postrider_seams::{Outcome, Transport as _, transport};
+use postrider_transport_nats::Nats;
+use tokio::time::Instant;
+
+use crate::server::{self, messages, nats, seen};
+use crate::world::*;
+
+#[tokio::test]
+async fn o10_what_is_delivered_can_be_read_in_order() {
+    let server = server::start("").await;
+    server::stream(&server, "deals").await;
+    let nats = nats(&server);
+    nats.probe().await.unwrap();
+    let outcomes = send(&nats, &numbered("deals.made", 7, 0..500)).await;
+    all_delivered(&outcomes);
+    assert_eq!(delivered(&outcomes[499]).id.as_deref(), Some("deals/500"));
+    assert_eq!(in_order(&seen(&server, "deals").await, 500), 0);
+}
+
+#[tokio::test]
+async fn o09_a_record_arrives_to_the_byte_and_a_second_delivery_is_dropped() {
+    let server = server::start("").await;
+    server::stream(&server, "deals").await;
+    let nats = nats(&server);
+    let payload = vec![0, 0xff, b'\r', b'\n', 0];
+    let batch = [record("deals.made", Some("k"), payload.clone(), "d-1")];
+    all_delivered(&send(&nats, &batch).await);
+    all_delivered(&send(&nats, &batch).await);
+    let found = messages(&server, "deals").await;
+    assert_eq!(found.len(), 1, "the same Nats-Msg-Id");
+    assert_eq!(found[0].payload, payload);
+    let headers = found[0].headers.as_ref().unwrap();
+    let of = |name: &str| headers.get(name).map(ToString::to_string);
+    assert_eq!(of("Nats-Msg-Id").as_deref(), Some("d-1"));
+    assert_eq!(
+        (of("id").as_deref(), of("attempt").as_deref(), of("key").as_deref()),
+        (Some("d-1"), Some("1"), Some("k"))
+    );
+}
+
+#[tokio::test]
+async fn o10_starting_while_the_server_is_away_works_and_says_so() {
+    let mut server = server::start("").await;
+    server::stream(&server, "deals").await;
+    server.kill();
+    let nats = nats(&server);
+    let outcomes = send_by(&nats, &numbered("deals.made", 2, 0..20), within(1.0)).await;
+    for outcome in &outcomes {
+        assert!(retryable(outcome).unreachable, "{outcome:?}");
+    }
+    let error = nats.probe().await.unwrap_err();
+    assert!(matches!(error, transport::Error::Unreachable(_)), "{error:?}");
+    let server = tokio::task::spawn_blocking(move || {
+        server.start_again().unwrap();
+        server
+    })
+    .await
+    .unwrap();
+    send_until_delivered(&nats, &numbered("deals.made", 2, 0..20)).await;
+    assert_eq!(in_order(&seen(&server, "deals").await, 20), 0);
+}
+
+#[tokio::test]
+async fn o10_a_restart_of_the_server_is_survived_without_one_of_ours() {
+    let mut server = server::start("").await;
+    server::stream(&server, "deals").await;
+    let nats = nats(&server);
+    all_delivered(&send(&nats, &numbered("deals.made", 5, 0..100)).await);
+    server.kill();
+    let restart = tokio::task::spawn_blocking(move || {
+        std::thread::park_timeout(Duration::from_millis(300));
+        server.start_again().unwrap();
+        server
+    });
+    let batch = numbered("deals.made", 5, 100..400);
+    let ((), server) = tokio::join!(send_until_delivered(&nats, &batch), restart);
+    let server = server.unwrap();
+    assert_eq!(in_order(&seen(&server, "deals").await, 400), 0, "JetStream drops what comes twice");
+}
+
+#[tokio::test]
+async fn a_silent_server_makes_records_uncertain_by_the_deadline() {
+    // A stand-in that lets us in, takes everything, and never answers.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(keep_silent(stream));
+        }
+    });
+    let nats = Nats::from_url(&format!("nats://127.0.0.1:{port}"), &[]).unwrap();
+    let start = Instant::now();
+    let outcomes = send_by(&nats, &numbered("deals.made", 1, 0..10), within(1.0)).await;
+    assert!(start.elapsed() < Duration::from_secs(3));
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Uncertain(_))), "{outcomes:?}");
+}
+
+async fn keep_silent(mut stream: tokio::net::TcpStream) {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let info = "INFO {\"server_id\":\"x\",\"server_name\":\"x\",\"version\":\"2.9.10\",\"go\":\"go\",\"host\":\"127.0.0.1\",\
+                \"port\":4222,\"headers\":true,\"max_payload\":1048576,\"proto\":1,\"client_id\":1}\r\n";
+    stream.write_all(info.as_bytes()).await.unwrap();
+    let mut heard = vec![0; 65536];
+    while let Ok(read @ 1..) = stream.read(&mut heard).await {
+        if heard[..read].windows(4).any(|word| word == b"PING") {
+            stream.write_all(b"PONG\r\n").await.unwrap();
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The transport against real NATS servers.
+
+mod faults;
+mod refusals;
+mod server;
+#[path = "../../../../broker/testing/world.rs"]
+mod world;

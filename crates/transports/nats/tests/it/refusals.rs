@@ -1,0 +1,117 @@
+//! Records and credentials that the server does not want.
+
+use async_nats::jetstream::stream;
+use postrider_seams::{Content, Envelope, Transport as _, transport};
+use postrider_transport_nats::Nats;
+
+use crate::server::{self, context, nats};
+use crate::world::*;
+
+#[tokio::test]
+async fn a_subject_that_no_stream_takes_is_refused_while_others_flow() {
+    let server = server::start("").await;
+    server::stream(&server, "deals").await;
+    let batch = [
+        record("deals.made", None, "1", "1"),
+        record("nobody.listens", None, "2", "2"),
+        record("deals.*", None, "3", "3"),
+        record("$JS.API.STREAM.DELETE.deals", None, "", "4"),
+        Envelope { content: Content::Nothing, ..record("deals.made", None, "", "5") },
+        record("deals.made", None, "6", "6"),
+    ];
+    let outcomes = send(&nats(&server), &batch).await;
+    delivered(&outcomes[0]);
+    assert_eq!(rejected(&outcomes[1]).reason, "no stream takes the subject nobody.listens");
+    for outcome in &outcomes[2..5] {
+        rejected(outcome);
+    }
+    delivered(&outcomes[5]);
+    assert_eq!(server::messages(&server, "deals").await.len(), 2, "the stream is still there");
+}
+
+#[tokio::test]
+async fn a_record_over_a_limit_is_refused_for_good() {
+    let server = server::start("max_payload: 100000").await;
+    let config = stream::Config {
+        name: "deals".to_owned(),
+        subjects: vec!["deals.>".to_owned()],
+        max_message_size: 1000,
+        ..stream::Config::default()
+    };
+    context(&server).await.create_stream(config).await.unwrap();
+    let of = |size: usize, id: &str| record("deals.made", None, vec![b'x'; size], id);
+    let outcomes = send(&nats(&server), &[of(200_000, "1"), of(2000, "2"), of(10, "3")]).await;
+    assert!(rejected(&outcomes[0]).reason.contains("payload"), "{outcomes:?}");
+    assert!(rejected(&outcomes[1]).reason.contains("exceeds maximum"), "{outcomes:?}");
+    delivered(&outcomes[2]);
+}
+
+#[tokio::test]
+async fn a_full_stream_may_have_room_later() {
+    let server = server::start("").await;
+    let config = stream::Config {
+        name: "deals".to_owned(),
+        subjects: vec!["deals.>".to_owned()],
+        max_messages: 2,
+        discard: stream::DiscardPolicy::New,
+        ..stream::Config::default()
+    };
+    let stream = context(&server).await.create_stream(config).await.unwrap();
+    let nats = nats(&server);
+    let batch = numbered("deals.made", 1, 0..3);
+    let outcomes = send(&nats, &batch).await;
+    all_delivered(&outcomes[..2]);
+    assert!(!retryable(&outcomes[2]).unreachable);
+    stream.purge().await.unwrap();
+    all_delivered(&send(&nats, &batch[2..]).await);
+}
+
+const USERS: &str = r#"
+authorization {
+  users: [
+    { user: me, password: hunter2, permissions: { publish: ["deals.>", "$JS.>", "_INBOX.>"], subscribe: ">" } }
+    { user: boss, password: boss }
+  ]
+}
+"#;
+
+#[tokio::test]
+async fn g3_a_wrong_password_pauses_the_lane() {
+    let server = server::start(USERS).await;
+    let nats = Nats::from_url(&format!("nats://me:wrong-one@127.0.0.1:{}", server.port()), &[]).unwrap();
+    let error = nats.probe().await.unwrap_err();
+    assert!(matches!(error, transport::Error::Refused(_)), "{error:?}");
+    for outcome in send(&nats, &numbered("deals.made", 1, 0..3)).await {
+        let reason = &refused(&outcome).reason;
+        assert!(reason.contains("authorization") && !reason.contains("wrong-one"), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_denied_subject_is_refused_while_others_flow() {
+    let server = server::start(USERS).await;
+    let boss = async_nats::ConnectOptions::with_user_and_password("boss".to_owned(), "boss".to_owned());
+    let boss = async_nats::jetstream::new(boss.connect(server.url()).await.unwrap());
+    for name in ["deals", "secret"] {
+        let config = stream::Config {
+            name: name.to_owned(),
+            subjects: vec![format!("{name}.>")],
+            ..stream::Config::default()
+        };
+        boss.create_stream(config).await.unwrap();
+    }
+    let nats = Nats::from_url(&format!("nats://me:hunter2@127.0.0.1:{}", server.port()), &[]).unwrap();
+    let batch = [
+        record("deals.made", None, "1", "1"),
+        record("secret.plan", None, "2", "2"),
+        record("deals.made", None, "3", "3"),
+    ];
+    for _ in 0..2 {
+        let outcomes = send(&nats, &batch).await;
+        delivered(&outcomes[0]);
+        assert!(rejected(&outcomes[1]).reason.contains("secret.plan"), "{outcomes:?}");
+        delivered(&outcomes[2]);
+    }
+    let mut secret = boss.get_stream("secret").await.unwrap();
+    assert_eq!(secret.info().await.unwrap().state.messages, 0);
+}
