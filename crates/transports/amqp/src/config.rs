@@ -1,0 +1,152 @@
+//! Settings of one broker: what may be set, the defaults, and the rules between them.
+//!
+//! Invariant: credentials leave this machine in plain text only where the settings say so.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use postrider_broker::{Address, Host, Options, Secret, plaintext};
+
+use crate::error::{BROKER, Error};
+
+#[cfg(test)]
+mod tests;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credentials {
+    pub user: String,
+    pub password: Secret,
+}
+
+/// Everything about one broker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Nodes of the broker; the first that answers is used.
+    pub hosts: Vec<Host>,
+    pub tls: bool,
+    pub credentials: Credentials,
+    /// Credentials over plain text to other machines.
+    pub allow_plaintext_auth: bool,
+    pub vhost: String,
+    /// Where records go with their topic as routing key; without it topics say where.
+    pub exchange: Option<String>,
+    /// A PEM file with authorities to trust beside the public ones.
+    pub ca_file: Option<PathBuf>,
+    /// Our own certificate and its key, PEM files.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// The name under which the broker's console knows us.
+    pub name: String,
+    pub heartbeat: Duration,
+    /// How long a connection may take to be made.
+    pub connect_timeout: Duration,
+    /// All channels together; as many calls at once.
+    pub channels: usize,
+    /// The most records that one call carries.
+    pub batch: usize,
+}
+
+impl Settings {
+    pub fn new(hosts: Vec<Host>) -> Self {
+        Self {
+            hosts,
+            tls: false,
+            // What every broker of this kind has for clients on its own machine.
+            credentials: Credentials { user: "guest".to_owned(), password: Secret::new("guest") },
+            allow_plaintext_auth: false,
+            vhost: "/".to_owned(),
+            exchange: None,
+            ca_file: None,
+            certificate: None,
+            name: "postrider".to_owned(),
+            heartbeat: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(5),
+            channels: 4,
+            batch: 500,
+        }
+    }
+
+    /// `amqp://user:password@host:port,host:port/vhost?option=value`; `amqps://` is TLS. No path is the vhost `/`.
+    /// Options beside the URL win over its own.
+    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
+        let secure = url.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("amqps:"));
+        let mut address = Address::parse(url, beside, if secure { 5671 } else { 5672 });
+        let mut options = std::mem::take(&mut address.options);
+        let mut settings = Self::new(address.hosts);
+        match address.scheme.as_str() {
+            "amqp" => {}
+            "amqps" => settings.tls = true,
+            _ => options.mistake("the scheme must be amqp, or amqps for TLS"),
+        }
+        if let Some(vhost) = address.path {
+            settings.vhost = vhost;
+        }
+        match (address.user, address.password) {
+            (Some(user), Some(password)) => settings.credentials = Credentials { user, password },
+            (None, None) => {}
+            _ => {
+                options.mistake("a user needs a password, and a password a user: amqps://user:password@host");
+            }
+        }
+        settings.read(&mut options);
+        let mut mistakes = options.finish();
+        mistakes.extend(settings.mistakes());
+        Error::check(BROKER, mistakes).map(|()| settings)
+    }
+
+    fn read(&mut self, options: &mut Options) {
+        options.read("allow_plaintext_auth", "true or false", &mut self.allow_plaintext_auth);
+        self.exchange = options.text("exchange");
+        self.ca_file = options.text("ca_file").map(Into::into);
+        self.certificate = match (options.text("cert_file"), options.text("key_file")) {
+            (Some(certificate), Some(key)) => Some((certificate.into(), key.into())),
+            (None, None) => None,
+            _ => {
+                options.mistake("cert_file and key_file go together");
+                None
+            }
+        };
+        options.read("name", "a name", &mut self.name);
+        options.duration("heartbeat", &mut self.heartbeat);
+        options.duration("connect_timeout", &mut self.connect_timeout);
+        options.read("channels", "a whole number", &mut self.channels);
+        options.read("batch", "a whole number", &mut self.batch);
+    }
+
+    /// Every rule between the settings that is broken.
+    pub fn check(&self) -> Result<(), Error> {
+        Error::check(BROKER, self.mistakes())
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        if self.hosts.is_empty() {
+            mistakes.push("no host: amqp://host:port".to_owned());
+        }
+        mistakes.extend(plaintext(self.tls, self.allow_plaintext_auth, &self.hosts, "amqps"));
+        if !self.tls && (self.ca_file.is_some() || self.certificate.is_some()) {
+            mistakes.push("ca_file, cert_file and key_file need TLS: use amqps://".to_owned());
+        }
+        if self.vhost.is_empty() || self.vhost.len() > 255 {
+            mistakes.push("the vhost must have 1 to 255 bytes; without a path it is /".to_owned());
+        }
+        if self.exchange.as_deref().is_some_and(|exchange| exchange.is_empty() || exchange.len() > 255) {
+            mistakes.push("exchange must have 1 to 255 bytes".to_owned());
+        }
+        if !(Duration::from_secs(1)..=Duration::from_mins(10)).contains(&self.heartbeat) {
+            mistakes.push("heartbeat must be between 1s and 10m".to_owned());
+        }
+        if !(Duration::from_millis(100)..=Duration::from_mins(5)).contains(&self.connect_timeout) {
+            mistakes.push("connect_timeout must be between 100ms and 5m".to_owned());
+        }
+        let ranges = [("batch", self.batch, 10_000), ("channels", self.channels, 1000)];
+        for (name, _, most) in ranges.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value)) {
+            mistakes.push(format!("{name} must be between 1 and {most}"));
+        }
+        mistakes
+    }
+
+    /// Where it goes, for messages: never the credentials.
+    pub fn target(&self) -> String {
+        self.hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+}

@@ -1,0 +1,80 @@
+//! Connections: made node by node until one answers.
+
+use std::time::Duration;
+
+use lapin::tcp::{OwnedIdentity, OwnedTLSConfig};
+use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo, SASLMechanism};
+use lapin::{Connection, ConnectionProperties};
+use postrider_broker::Host;
+use tokio::time::{Instant, timeout_at};
+
+use crate::classify;
+use crate::config::Settings;
+use crate::error::{BROKER, Error, Fault};
+
+/// Reads the certificate files.
+pub(crate) fn tls(settings: &Settings) -> Result<OwnedTLSConfig, Error> {
+    let read = |name: &str, file: &std::path::Path| {
+        std::fs::read_to_string(file).map_err(|error| {
+            Error::one(BROKER, format!("{name} {}: {error}; it must be a PEM file", file.display()))
+        })
+    };
+    let cert_chain = settings.ca_file.as_ref().map(|file| read("ca_file", file)).transpose()?;
+    let identity = match &settings.certificate {
+        None => None,
+        Some((certificate, key)) => Some(OwnedIdentity::PKCS8 {
+            pem: read("cert_file", certificate)?.into_bytes(),
+            key: read("key_file", key)?.into_bytes(),
+        }),
+    };
+    Ok(OwnedTLSConfig { identity, cert_chain })
+}
+
+/// The first node that lets us in; why the last did not, if none does.
+pub(crate) async fn connect(
+    settings: &Settings,
+    tls: &OwnedTLSConfig,
+    deadline: Instant,
+) -> Result<Connection, Fault> {
+    let mut fault = Fault::Unreachable("no host".to_owned());
+    for host in &settings.hosts {
+        let until = deadline.min(Instant::now() + settings.connect_timeout);
+        match timeout_at(until, open(settings, host, tls.clone())).await {
+            Ok(Ok(connection)) => return Ok(connection),
+            Ok(Err(error)) => fault = classify::connection(&error, &host.to_string()),
+            Err(_) => fault = Fault::Unreachable(format!("{host} does not answer in time")),
+        }
+        if matches!(fault, Fault::Refused(_)) {
+            break;
+        }
+    }
+    Err(fault)
+}
+
+async fn open(settings: &Settings, host: &Host, tls: OwnedTLSConfig) -> lapin::Result<Connection> {
+    let properties = ConnectionProperties::default().with_connection_name(settings.name.as_str().into());
+    let runtime = lapin::runtime::default_runtime()?;
+    Connection::connect_uri_with_config(uri(settings, host), properties, tls, runtime).await
+}
+
+fn uri(settings: &Settings, host: &Host) -> AMQPUri {
+    let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    AMQPUri {
+        scheme: if settings.tls { AMQPScheme::AMQPS } else { AMQPScheme::AMQP },
+        authority: AMQPAuthority {
+            userinfo: AMQPUserInfo {
+                username: settings.credentials.user.clone(),
+                password: settings.credentials.password.reveal().to_owned(),
+            },
+            host: host.name.clone(),
+            port: host.port,
+        },
+        vhost: settings.vhost.clone(),
+        query: AMQPQueryString {
+            heartbeat: Some(u16::try_from(settings.heartbeat.as_secs()).unwrap_or(u16::MAX)),
+            connection_timeout: Some(millis(settings.connect_timeout)),
+            auth_mechanism: Some(SASLMechanism::Plain),
+            ..AMQPQueryString::default()
+        },
+    }
+}

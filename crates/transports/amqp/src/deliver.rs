@@ -1,0 +1,93 @@
+//! The transport: takes a channel for each call, and a new one when the broker closes it in between.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_seams::{Envelope, Failure, Outcome, Transport, transport};
+use tokio::time::Instant;
+
+use crate::config::Settings;
+use crate::error::{Error, Fault};
+use crate::pool::Pool;
+use crate::run::{End, Run};
+
+/// A probe that takes longer tells that the broker is not well.
+const PROBE: Duration = Duration::from_secs(10);
+
+/// Publishes records to one broker.
+pub struct Amqp {
+    pool: Pool,
+}
+
+impl Amqp {
+    /// Checks the settings and reads the certificate files; connects to nothing yet.
+    pub fn new(settings: Settings) -> Result<Self, Error> {
+        Ok(Self { pool: Pool::new(settings)? })
+    }
+
+    /// See [`Settings::from_url`].
+    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
+        Self::new(Settings::from_url(url, beside)?)
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.pool.settings
+    }
+
+    async fn carry(&self, run: &mut Run<'_>, deadline: Instant) -> Result<(), Fault> {
+        while run.open() > 0 {
+            let before = run.open();
+            let mut line = self.pool.line(deadline).await?;
+            if run.carry(&mut line, deadline).await == End::Sound {
+                self.pool.keep(line);
+            } else if run.open() == before {
+                // Not a single record: the next channel would fare no better.
+                return Err(Fault::Unreachable(
+                    "the broker closed the channel before it took anything".to_owned(),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Transport for Amqp {
+    fn batch(&self) -> usize {
+        self.pool.settings.batch
+    }
+
+    fn concurrency(&self) -> usize {
+        self.pool.settings.channels
+    }
+
+    async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
+        let mut run = Run::new(&self.pool.settings, batch);
+        match self.pool.place(deadline).await {
+            None => run.settle_rest(&Outcome::Deferred(Failure::new("all channels are in use"))),
+            Some(_place) => {
+                if let Err(fault) = self.carry(&mut run, deadline).await {
+                    run.settle_rest(&fault.into());
+                }
+            }
+        }
+        run.finish()
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        let deadline = Instant::now() + PROBE;
+        let Some(_place) = self.pool.place(deadline).await else {
+            return Err(transport::Error::Unreachable("all channels are in use".to_owned()));
+        };
+        // A channel that was idle may be dead without knowing it.
+        let mut line = self.pool.line(deadline).await?;
+        if !line.answers(deadline).await {
+            line = self.pool.line(deadline).await?;
+            if !line.answers(deadline).await {
+                return Err(transport::Error::Unreachable("the broker does not answer".to_owned()));
+            }
+        }
+        self.pool.keep(line);
+        Ok(())
+    }
+}

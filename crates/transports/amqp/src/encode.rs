@@ -1,0 +1,111 @@
+//! A record as an AMQP message, and where it goes.
+
+use lapin::BasicProperties;
+use lapin::types::{AMQPValue, FieldTable, LongString, ShortString};
+use postrider_broker::rejected;
+use postrider_seams::{Envelope, Outcome, Receipt, Record};
+
+/// Names and ids travel with their length in one byte.
+const SHORT: usize = 255;
+/// Kept by the broker over its restart, where the queue is durable.
+const PERSISTENT: u8 = 2;
+
+/// Where a record goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Route {
+    /// Empty for the default exchange, which takes a queue's name as routing key.
+    pub exchange: String,
+    pub key: String,
+}
+
+impl Route {
+    pub(crate) fn of(topic: &str, exchange: Option<&str>) -> Result<Self, Outcome> {
+        let (exchange, key) = match exchange {
+            Some(exchange) => (exchange, topic),
+            None => topic.split_once('/').unwrap_or(("", topic)),
+        };
+        if exchange.len() > SHORT || key.len() > SHORT {
+            return Err(rejected(format!(
+                "topic: AMQP takes at most {SHORT} bytes for an exchange or a routing key"
+            )));
+        }
+        Ok(Self { exchange: exchange.to_owned(), key: key.to_owned() })
+    }
+}
+
+/// The id that the broker gives back with a returned message: the dedupe key, or the row's id where that is too long.
+/// The whole dedupe key is the header `idempotency-key`.
+pub(crate) fn message_id(envelope: &Envelope) -> &str {
+    if envelope.dedupe.len() <= SHORT { &envelope.dedupe } else { &envelope.row }
+}
+
+/// The broker gives no id of its own: it knows the message by the one that we gave it.
+pub(crate) fn receipt(message_id: &str) -> Receipt {
+    Receipt { id: Some(message_id.to_owned()), ..Receipt::default() }
+}
+
+/// The key travels as the header `key`: AMQP has no keys of its own.
+pub(crate) fn properties(record: &Record, message_id: &str) -> Result<BasicProperties, Outcome> {
+    let mut headers = FieldTable::default();
+    let mut content_type = None;
+    for (name, value) in &record.headers {
+        if name.eq_ignore_ascii_case("content-type") {
+            content_type = Some(short(value)?);
+        } else {
+            headers.insert(short(name)?, AMQPValue::LongString(LongString::from(value.as_str())));
+        }
+    }
+    if let Some(key) = &record.key {
+        headers.insert("key".into(), AMQPValue::LongString(LongString::from(key.as_str())));
+    }
+    let properties = BasicProperties::default()
+        .with_delivery_mode(PERSISTENT)
+        .with_message_id(short(message_id)?)
+        .with_headers(headers);
+    Ok(match content_type {
+        Some(content_type) => properties.with_content_type(content_type),
+        None => properties,
+    })
+}
+
+fn short(text: &str) -> Result<ShortString, Outcome> {
+    ShortString::try_new(text)
+        .map_err(|_| rejected(format!("headers: AMQP takes at most {SHORT} bytes for a name")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(topic: &str, exchange: Option<&str>) -> (String, String) {
+        let route = Route::of(topic, exchange).unwrap();
+        (route.exchange, route.key)
+    }
+
+    #[test]
+    fn a_topic_says_where_unless_the_settings_do() {
+        assert_eq!(route("orders", None), (String::new(), "orders".to_owned()));
+        assert_eq!(route("deals/made.eu", None), ("deals".to_owned(), "made.eu".to_owned()));
+        assert_eq!(route("deals/made/eu", None), ("deals".to_owned(), "made/eu".to_owned()));
+        assert_eq!(route("made/eu", Some("deals")), ("deals".to_owned(), "made/eu".to_owned()));
+        assert!(Route::of(&"x".repeat(256), None).is_err());
+    }
+
+    #[test]
+    fn messages_are_persistent_and_carry_their_ids() {
+        let record = Record {
+            topic: "t".to_owned(),
+            key: Some("k".to_owned()),
+            payload: "x".into(),
+            headers: vec![
+                ("id".to_owned(), "1".to_owned()),
+                ("Content-Type".to_owned(), "application/json".to_owned()),
+            ],
+        };
+        let properties = properties(&record, "d-1").unwrap();
+        assert_eq!(properties.delivery_mode(), &Some(2));
+        assert_eq!(properties.message_id().as_ref().map(ShortString::as_str), Some("d-1"));
+        assert_eq!(properties.content_type().as_ref().map(ShortString::as_str), Some("application/json"));
+        assert_eq!(properties.headers().as_ref().map(|headers| headers.inner().len()), Some(2));
+    }
+}

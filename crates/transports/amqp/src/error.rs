@@ -1,0 +1,34 @@
+//! Errors of the settings, and why there is no channel.
+
+/// Settings that can't work, all mistakes at once; none holds a secret.
+pub use postrider_broker::Mistakes as Error;
+use postrider_broker::{shorten, unreachable};
+use postrider_seams::{Failure, Outcome, transport};
+
+pub(crate) const BROKER: &str = "AMQP";
+
+/// Why there is no channel to publish on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Unreachable(String),
+    /// An operator must act.
+    Refused(String),
+}
+
+impl From<Fault> for Outcome {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Unreachable(reason) => unreachable(reason),
+            Fault::Refused(reason) => Self::Refused(Failure::new(shorten(reason))),
+        }
+    }
+}
+
+impl From<Fault> for transport::Error {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Unreachable(reason) => Self::Unreachable(reason),
+            Fault::Refused(reason) => Self::Refused(reason),
+        }
+    }
+}

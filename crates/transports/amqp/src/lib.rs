@@ -1,0 +1,24 @@
+//! AMQP 0.9.1: publishes records to exchanges and waits until the broker has confirmed each.
+//!
+//! Owns: one connection, a bounded number of channels in confirm mode, and the reading of confirms and returns. Must
+//! not: declare exchanges or queues, retry what the broker may have taken, or know a contract.
+//!
+//! Invariant: a record is delivered when the broker has confirmed it and has not returned it as unroutable. A record
+//! for which the broker closes the channel harms no other: nothing else is under way on a channel while it publishes
+//! to an exchange for the first time.
+//!
+//! Where a record goes: to the exchange of the settings with the topic as routing key; without that setting, a topic
+//! `exchange/routing.key` names both, and a plain topic is the name of a queue.
+
+mod classify;
+pub mod config;
+mod connect;
+mod deliver;
+mod encode;
+pub mod error;
+mod pool;
+mod run;
+
+pub use config::{Credentials, Settings};
+pub use deliver::Amqp;
+pub use error::Error;

@@ -1,0 +1,97 @@
+//! Brokers that go away, come back, or keep silent.
+
+use std::time::Duration;
+
+use lapin::types::FieldTable;
+use postrider_seams::{Outcome, Transport as _, transport};
+use postrider_transport_amqp::Amqp;
+use tokio::time::Instant;
+
+use crate::server::{self, amqp, header, queue, seen, take};
+use crate::world::*;
+
+#[tokio::test]
+async fn o10_what_is_delivered_can_be_read_in_order() {
+    let (url, name) = (server::url().await, unique("deals"));
+    queue(&url, &name, FieldTable::default()).await;
+    let amqp = amqp(&url);
+    amqp.probe().await.unwrap();
+    all_delivered(&send(&amqp, &numbered(&name, 7, 0..500)).await);
+    assert_eq!(in_order(&seen(&url, &name, 500).await, 500), 0);
+}
+
+#[tokio::test]
+async fn o09_a_record_arrives_to_the_byte_and_twice_with_the_same_id() {
+    let (url, name, exchange) = (server::url().await, unique("deals"), unique("exchange"));
+    queue(&url, &name, FieldTable::default()).await;
+    server::exchange(&url, &exchange, &name, "made.#").await;
+    let payload = vec![0, 0xff, b'\n', 0];
+    let batch = [record(&format!("{exchange}/made.eu"), Some("k"), payload.clone(), "d-1")];
+    let by_topic = amqp(&url);
+    all_delivered(&send(&by_topic, &batch).await);
+    let by_setting = Amqp::from_url(&url, &[("exchange".to_owned(), exchange.clone())]).unwrap();
+    all_delivered(&send(&by_setting, &[record("made.us", Some("k"), payload.clone(), "d-1")]).await);
+    let mut keys = Vec::new();
+    take(&url, &name, |delivery| {
+        assert_eq!(delivery.data, payload);
+        assert_eq!(delivery.exchange.as_str(), exchange);
+        let properties = &delivery.properties;
+        assert_eq!(properties.message_id().as_ref().map(ToString::to_string).as_deref(), Some("d-1"));
+        assert_eq!(properties.delivery_mode(), &Some(2));
+        assert_eq!(header(delivery, "idempotency-key").as_deref(), Some("d-1"));
+        assert_eq!(header(delivery, "key").as_deref(), Some("k"));
+        keys.push(delivery.routing_key.to_string());
+        keys.len() == 2
+    })
+    .await;
+    assert_eq!(keys, ["made.eu", "made.us"]);
+}
+
+#[tokio::test]
+async fn o10_a_restart_of_the_broker_is_survived_without_one_of_ours() {
+    let mut server = server::start("").await;
+    let (url, name) = (server.url(), unique("deals"));
+    let channel = queue(&url, &name, FieldTable::default()).await;
+    let amqp = amqp(&url);
+    all_delivered(&send(&amqp, &numbered(&name, 5, 0..100)).await);
+    server.kill();
+    drop(channel);
+    // Away: told as such, by one that was connected and by one that never was.
+    let late = Amqp::from_url(&url, &[]).unwrap();
+    for amqp in [&amqp, &late] {
+        let error = amqp.probe().await.unwrap_err();
+        assert!(matches!(error, transport::Error::Unreachable(_)), "{error:?}");
+        for outcome in send(amqp, &numbered(&name, 5, 100..110)).await {
+            assert!(retryable(&outcome).unreachable, "{outcome:?}");
+        }
+    }
+    let server = tokio::task::spawn_blocking(move || {
+        server.start_again().unwrap();
+        server
+    })
+    .await
+    .unwrap();
+    send_until_delivered(&amqp, &numbered(&name, 5, 100..300)).await;
+    send_until_delivered(&late, &numbered(&name, 5, 300..400)).await;
+    assert_eq!(in_order(&seen(&server.url(), &name, 400).await, 400), 0);
+}
+
+#[tokio::test]
+async fn a_silent_broker_is_left_by_the_deadline() {
+    // A stand-in that takes everything and never answers.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("amqp://127.0.0.1:{}", listener.local_addr().unwrap().port());
+    let held = tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            held.push(stream);
+        }
+    });
+    let start = Instant::now();
+    let outcomes = send_by(&amqp(&url), &numbered("deals", 1, 0..3), within(1.0)).await;
+    assert!(start.elapsed() < Duration::from_secs(3));
+    assert!(
+        outcomes.iter().all(|outcome| matches!(outcome, Outcome::Retryable(failure) if failure.unreachable))
+    );
+    held.abort();
+}

@@ -1,0 +1,7 @@
+//! The transport against real RabbitMQ servers.
+
+mod faults;
+mod refusals;
+mod server;
+#[path = "../../../../broker/testing/world.rs"]
+mod world;

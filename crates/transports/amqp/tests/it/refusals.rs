@@ -1,0 +1,106 @@
+//! Records and credentials that the broker does not want.
+
+use lapin::types::{AMQPValue, FieldTable};
+use postrider_seams::{Content, Envelope, Transport as _, transport};
+
+use crate::server::{self, amqp, queue, seen};
+use crate::world::*;
+
+#[tokio::test]
+async fn unroutable_records_are_refused_each_for_itself() {
+    let (url, name) = (server::url().await, unique("deals"));
+    queue(&url, &name, FieldTable::default()).await;
+    let nowhere = unique("nowhere");
+    // Every third goes nowhere, in the middle of many confirms.
+    let mut batch = numbered(&name, 5, 0..300);
+    for envelope in batch.iter_mut().skip(1).step_by(3) {
+        let Content::Record(record) = &mut envelope.content else { panic!("no record") };
+        record.topic.clone_from(&nowhere);
+    }
+    let outcomes = send(&amqp(&url), &batch).await;
+    for (n, outcome) in outcomes.iter().enumerate() {
+        if n % 3 == 1 {
+            assert!(rejected(outcome).reason.contains("NO_ROUTE"), "{n}: {outcome:?}");
+        } else {
+            delivered(outcome);
+        }
+    }
+    let seen = seen(&url, &name, 200).await;
+    assert!(seen.iter().all(|(_, number)| number % 3 != 1));
+}
+
+#[tokio::test]
+async fn an_exchange_that_does_not_exist_harms_no_other_record() {
+    let (url, name) = (server::url().await, unique("deals"));
+    queue(&url, &name, FieldTable::default()).await;
+    let mut batch = numbered(&name, 5, 0..50);
+    for n in [0, 20, 21, 49] {
+        let Content::Record(record) = &mut batch[n].content else { panic!("no record") };
+        record.topic = "no-such-exchange/key".to_owned();
+    }
+    let outcomes = send(&amqp(&url), &batch).await;
+    for (n, outcome) in outcomes.iter().enumerate() {
+        if [0, 20, 21, 49].contains(&n) {
+            assert!(rejected(outcome).reason.contains("no exchange 'no-such-exchange'"), "{n}: {outcome:?}");
+        } else {
+            delivered(outcome);
+        }
+    }
+    assert_eq!(in_order(&seen(&url, &name, 46).await, 46), 0, "once each, in order");
+}
+
+#[tokio::test]
+async fn what_amqp_cant_carry_is_rejected_here() {
+    let (url, name) = (server::url().await, unique("deals"));
+    queue(&url, &name, FieldTable::default()).await;
+    let nothing = Envelope { content: Content::Nothing, ..record(&name, None, "", "1") };
+    let batch = [nothing, record(&"x".repeat(300), None, "", "2"), record(&name, Some("k"), "0", "3")];
+    let outcomes = send(&amqp(&url), &batch).await;
+    rejected(&outcomes[0]);
+    rejected(&outcomes[1]);
+    delivered(&outcomes[2]);
+}
+
+#[tokio::test]
+async fn a_full_queue_may_have_room_later() {
+    let (url, name) = (server::url().await, unique("deals"));
+    let mut arguments = FieldTable::default();
+    arguments.insert("x-max-length".into(), AMQPValue::LongInt(2));
+    arguments.insert("x-overflow".into(), AMQPValue::LongString("reject-publish".into()));
+    let channel = queue(&url, &name, arguments).await;
+    let amqp = amqp(&url);
+    let batch = numbered(&name, 1, 0..3);
+    let outcomes = send(&amqp, &batch).await;
+    all_delivered(&outcomes[..2]);
+    assert!(retryable(&outcomes[2]).reason.contains("nack"), "{outcomes:?}");
+    channel.queue_purge(name.as_str().into(), lapin::options::QueuePurgeOptions::default()).await.unwrap();
+    all_delivered(&send(&amqp, &batch[2..]).await);
+}
+
+#[tokio::test]
+async fn a_record_over_the_brokers_limit_harms_no_other() {
+    let server = server::start("max_message_size = 100000\n").await;
+    let (url, name) = (server.url(), unique("deals"));
+    queue(&url, &name, FieldTable::default()).await;
+    let mut batch = numbered(&name, 2, 0..10);
+    batch.insert(5, record(&name, Some("key-0"), vec![b'x'; 200_000], "large"));
+    let outcomes = send(&amqp(&url), &batch).await;
+    assert!(rejected(&outcomes[5]).reason.contains("larger than configured max size"), "{outcomes:?}");
+    // Those before it may have got no confirm any more; those after it were sent again.
+    all_delivered(&outcomes[6..]);
+    in_order(&seen(&url, &name, 10).await, 10);
+}
+
+#[tokio::test]
+async fn g3_a_wrong_password_or_vhost_pauses_the_lane() {
+    let url = server::url().await;
+    let wrong = [url.replace("guest:guest", "guest:hunter2"), format!("{url}/no-such-vhost")];
+    for url in wrong {
+        let amqp = amqp(&url);
+        let error = amqp.probe().await.unwrap_err();
+        assert!(matches!(error, transport::Error::Refused(_)), "{error:?}");
+        for outcome in send(&amqp, &numbered("deals", 1, 0..3)).await {
+            assert!(!refused(&outcome).reason.contains("hunter2"), "{outcome:?}");
+        }
+    }
+}
