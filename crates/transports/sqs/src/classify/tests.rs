@@ -1,0 +1,22 @@
+use super::*;
+
+#[test]
+fn an_entrys_fault_is_its_senders_or_sqss() {
+    assert!(matches!(entry(true, "InvalidMessageContents", "bad"), Outcome::Rejected(_)));
+    assert!(matches!(entry(true, "SomethingNew", "bad"), Outcome::Rejected(_)));
+    assert!(matches!(entry(false, "InternalError", "sorry"), Outcome::Retryable(_)));
+    assert!(matches!(entry(true, "Throttling", "slow down"), Outcome::Retryable(_)));
+}
+
+#[test]
+fn codes_are_known_with_and_without_their_namespace() {
+    for code in [
+        "QueueDoesNotExist",
+        "AWS.SimpleQueueService.NonExistentQueue",
+        "com.amazonaws.sqs#QueueDoesNotExist",
+    ] {
+        assert!(matches!(by_code(code, String::new()), Ok(Outcome::Rejected(_))), "{code}");
+    }
+    assert!(matches!(by_code("InvalidClientTokenId", String::new()), Ok(Outcome::Refused(_))));
+    assert_eq!(by_code("New", "words".to_owned()), Err("words".to_owned()));
+}

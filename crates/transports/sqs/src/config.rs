@@ -1,0 +1,134 @@
+//! Settings of one account's queues in one region: what may be set, the defaults, and the rules between them.
+
+use std::time::Duration;
+
+use postrider_broker::{Address, Options, Secret};
+
+use crate::error::{BROKER, Error};
+
+#[cfg(test)]
+mod tests;
+
+/// Fixed keys; without them AWS's usual chain is asked: environment, profile, web identity, container, instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credentials {
+    pub access_key: String,
+    pub secret_key: Secret,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// By default AWS's usual chain says.
+    pub region: Option<String>,
+    pub credentials: Option<Credentials>,
+    /// Another service that speaks SQS, such as an emulator.
+    pub endpoint: Option<String>,
+    /// The account that owns the queues, if not our own.
+    pub account: Option<String>,
+    pub connect_timeout: Duration,
+    /// The most records that one call carries, and the most calls at once.
+    pub batch: usize,
+    pub concurrency: usize,
+    /// Requests of one call at once.
+    pub requests: usize,
+    /// The largest message, and the largest batch of them, in bytes: SQS takes 1 MiB, some emulators 256 KiB.
+    pub max_size: usize,
+}
+
+impl Settings {
+    pub fn new(region: Option<String>) -> Self {
+        Self {
+            region,
+            credentials: None,
+            endpoint: None,
+            account: None,
+            connect_timeout: Duration::from_secs(3),
+            batch: 500,
+            concurrency: 4,
+            requests: 10,
+            max_size: 1024 * 1024,
+        }
+    }
+
+    /// `sqs://ACCESS_KEY:SECRET_KEY@region?option=value`; keys and region may be left out: `sqs://`. Options beside the
+    /// URL win over its own.
+    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
+        let mut address = Address::parse(url, beside, 443);
+        let mut options = std::mem::take(&mut address.options);
+        if address.scheme != "sqs" {
+            options.mistake("the scheme must be sqs");
+        }
+        if address.hosts.len() > 1 || address.path.is_some_and(|path| !path.is_empty()) {
+            options
+                .mistake("there is nothing after sqs:// but one region and ?options: rows name their queues");
+        }
+        let mut settings = Self::new(address.hosts.into_iter().next().map(|host| host.name));
+        match (address.user, address.password) {
+            (Some(access_key), Some(secret_key)) => {
+                settings.credentials = Some(Credentials { access_key, secret_key });
+            }
+            (None, None) => {}
+            _ => options.mistake("an access key needs a secret key: sqs://ACCESS_KEY:SECRET_KEY@region"),
+        }
+        settings.read(&mut options);
+        let mut mistakes = options.finish();
+        mistakes.extend(settings.mistakes());
+        Error::check(BROKER, mistakes).map(|()| settings)
+    }
+
+    fn read(&mut self, options: &mut Options) {
+        self.endpoint = options.text("endpoint");
+        self.account = options.text("account");
+        options.duration("connect_timeout", &mut self.connect_timeout);
+        options.read("batch", "a whole number", &mut self.batch);
+        options.read("concurrency", "a whole number", &mut self.concurrency);
+        options.read("requests", "a whole number", &mut self.requests);
+        options.read("max_size", "a number of bytes", &mut self.max_size);
+    }
+
+    /// Every rule between the settings that is broken.
+    pub fn check(&self) -> Result<(), Error> {
+        Error::check(BROKER, self.mistakes())
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if self.region.as_deref().is_some_and(|region| region.is_empty() || !region.bytes().all(plain)) {
+            mistakes.push("the region must be a name such as eu-west-1".to_owned());
+        }
+        let web = |endpoint: &str| endpoint.starts_with("http://") || endpoint.starts_with("https://");
+        if self.endpoint.as_deref().is_some_and(|endpoint| !web(endpoint)) {
+            mistakes.push("endpoint must begin with http:// or https://".to_owned());
+        }
+        if self
+            .account
+            .as_deref()
+            .is_some_and(|id| id.len() != 12 || !id.bytes().all(|byte| byte.is_ascii_digit()))
+        {
+            mistakes.push("account must be the 12 digits of an AWS account".to_owned());
+        }
+        if !(Duration::from_millis(100)..=Duration::from_mins(5)).contains(&self.connect_timeout) {
+            mistakes.push("connect_timeout must be between 100ms and 5m".to_owned());
+        }
+        let ranges = [
+            ("batch", self.batch, 10_000),
+            ("concurrency", self.concurrency, 1000),
+            ("requests", self.requests, 1000),
+            ("max_size", self.max_size, 1024 * 1024 * 1024),
+        ];
+        for (name, _, most) in ranges.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value)) {
+            mistakes.push(format!("{name} must be between 1 and {most}"));
+        }
+        mistakes
+    }
+
+    /// Where it goes, for messages: never the credentials.
+    pub fn target(&self) -> String {
+        match (&self.endpoint, &self.region) {
+            (Some(endpoint), _) => endpoint.clone(),
+            (None, Some(region)) => format!("SQS in {region}"),
+            (None, None) => "SQS".to_owned(),
+        }
+    }
+}

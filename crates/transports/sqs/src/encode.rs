@@ -1,0 +1,124 @@
+//! A record as an entry of a batch.
+//!
+//! SQS takes text only. A payload that is no text, or holds characters that SQS refuses, travels as base64, and the
+//! attribute `payload-encoding` says so. Headers are attributes; where they are too many or have names that SQS
+//! refuses, one attribute `headers` holds them all as JSON.
+
+use std::fmt::Write as _;
+
+use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use postrider_broker::rejected;
+use postrider_seams::{Envelope, Outcome, Record};
+
+/// Attributes that one message may have.
+const ATTRIBUTES: usize = 10;
+/// Characters of a group and of a deduplication id.
+const ID_LIMIT: usize = 128;
+
+/// An entry without its place in a batch.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    body: String,
+    attributes: Vec<(String, String)>,
+    /// Group and deduplication id; only for FIFO queues.
+    pub fifo: Option<(String, String)>,
+    /// Bytes, as SQS counts them.
+    pub size: usize,
+}
+
+/// SQS knows them by their names, case and all.
+pub(crate) fn is_fifo(topic: &str) -> bool {
+    topic.strip_suffix(".fifo").is_some()
+}
+
+pub(crate) fn encode(envelope: &Envelope, record: &Record, max_size: usize) -> Result<Entry, Outcome> {
+    if record.payload.is_empty() {
+        return Err(rejected("payload: empty, and SQS takes no empty messages"));
+    }
+    let mut headers = record.headers.clone();
+    if let Some(key) = &record.key {
+        headers.push(("key".to_owned(), key.clone()));
+    }
+    let body = match std::str::from_utf8(&record.payload) {
+        Ok(text) if text.chars().all(is_allowed) => text.to_owned(),
+        _ => {
+            headers.push(("payload-encoding".to_owned(), "base64".to_owned()));
+            STANDARD.encode(&record.payload)
+        }
+    };
+    let attributes = attributes(headers);
+    let kind = "String".len();
+    let size =
+        body.len() + attributes.iter().map(|(name, value)| name.len() + value.len() + kind).sum::<usize>();
+    if size > max_size {
+        return Err(rejected(format!(
+            "the message has {size} bytes with its attributes; SQS takes {max_size}"
+        )));
+    }
+    let fifo = is_fifo(&record.topic).then(|| {
+        let dedupe = identifier(&envelope.dedupe);
+        (record.key.as_deref().map_or_else(|| dedupe.clone(), identifier), dedupe)
+    });
+    Ok(Entry { body, attributes, fifo, size })
+}
+
+impl Entry {
+    /// `id` tells the entries of one request apart.
+    pub(crate) fn build(&self, id: usize) -> SendMessageBatchRequestEntry {
+        let mut entry = SendMessageBatchRequestEntry::builder().id(id.to_string()).message_body(&self.body);
+        for (name, value) in &self.attributes {
+            let value = MessageAttributeValue::builder().data_type("String").string_value(value).build();
+            entry = entry.message_attributes(name, value.expect("the type is set"));
+        }
+        if let Some((group, dedupe)) = &self.fifo {
+            entry = entry.message_group_id(group).message_deduplication_id(dedupe);
+        }
+        entry.build().expect("id and body are set")
+    }
+}
+
+fn attributes(headers: Vec<(String, String)>) -> Vec<(String, String)> {
+    let headers: Vec<_> = headers.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    let fits = |(name, value): &(String, String)| is_name(name) && value.chars().all(is_allowed);
+    if headers.len() <= ATTRIBUTES && headers.iter().all(fits) {
+        return headers;
+    }
+    let json: serde_json::Map<String, serde_json::Value> =
+        headers.into_iter().map(|(name, value)| (name, value.into())).collect();
+    vec![("headers".to_owned(), serde_json::Value::Object(json).to_string())]
+}
+
+fn is_name(name: &str) -> bool {
+    let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    let lower = name.to_ascii_lowercase();
+    (1..=256).contains(&name.len())
+        && name.bytes().all(fine)
+        && !name.starts_with('.')
+        && !name.ends_with('.')
+        && !name.contains("..")
+        && !lower.starts_with("aws.")
+        && !lower.starts_with("amazon.")
+}
+
+/// Characters of XML 1.0, which SQS is bound to.
+fn is_allowed(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+}
+
+/// The text itself where SQS takes it, else its hash: the same text has always the same identifier.
+fn identifier(text: &str) -> String {
+    let fine = text.bytes().all(|byte| byte.is_ascii_graphic());
+    if fine && (1..=ID_LIMIT).contains(&text.len()) {
+        return text.to_owned();
+    }
+    let hash = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+    hash.as_ref().iter().fold(String::with_capacity(64), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("a String takes all");
+        hex
+    })
+}
+
+#[cfg(test)]
+mod tests;

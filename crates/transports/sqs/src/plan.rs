@@ -1,0 +1,68 @@
+//! Which records go together in which request, and when.
+//!
+//! A wave is a set of requests that may be under way at once. In a FIFO queue a wave holds at most one record of each
+//! group; elsewhere one wave holds everything.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::encode::Entry;
+
+#[cfg(test)]
+mod tests;
+
+/// Entries that one request may have.
+const ENTRIES: usize = 10;
+
+/// The records of one queue that are still to be sent, by their place in the call.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    rest: VecDeque<usize>,
+    fifo: bool,
+    max_size: usize,
+}
+
+/// The places of the records of one request, in order.
+pub(crate) type Request = Vec<usize>;
+
+impl Plan {
+    pub(crate) fn new(rest: Vec<usize>, fifo: bool, max_size: usize) -> Self {
+        Self { rest: rest.into(), fifo, max_size }
+    }
+
+    /// The next wave; empty when all is sent.
+    pub(crate) fn wave(&mut self, entries: &HashMap<usize, Entry>) -> Vec<Request> {
+        let mut groups = HashSet::new();
+        let mut wave: Vec<Request> = Vec::new();
+        let mut size = 0;
+        let mut later = VecDeque::new();
+        while let Some(index) = self.rest.pop_front() {
+            let entry = &entries[&index];
+            if let (true, Some((group, _))) = (self.fifo, &entry.fifo)
+                && !groups.insert(group.clone())
+            {
+                later.push_back(index);
+                continue;
+            }
+            match wave.last_mut() {
+                Some(request) if request.len() < ENTRIES && size + entry.size <= self.max_size => {
+                    request.push(index);
+                    size += entry.size;
+                }
+                _ => {
+                    wave.push(vec![index]);
+                    size = entry.size;
+                }
+            }
+        }
+        self.rest = later;
+        wave
+    }
+
+    /// Takes the rest of a group out: the record before them failed.
+    pub(crate) fn hold(&mut self, group: &str, entries: &HashMap<usize, Entry>) -> Vec<usize> {
+        let belongs = |index: &usize| entries[index].fifo.as_ref().is_some_and(|(known, _)| known == group);
+        let held = self.rest.iter().copied().filter(|index| belongs(index)).collect();
+        self.rest.retain(|index| !belongs(index));
+        held
+    }
+}

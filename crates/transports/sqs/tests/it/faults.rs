@@ -1,0 +1,111 @@
+//! Delivery, order, and a service that goes away and comes back.
+
+use std::time::Duration;
+
+use aws_sdk_sqs::types::MessageSystemAttributeName;
+use postrider_seams::{Outcome, Transport as _, transport};
+use postrider_services::Ministack;
+use tokio::time::Instant;
+
+use crate::queues::{attribute, client, create, sqs, take, url};
+use crate::world::*;
+
+#[tokio::test]
+async fn o10_what_is_delivered_can_be_read() {
+    let (url, name) = (url().await, unique("deals"));
+    let client = client(&url).await;
+    let queue = create(&client, &name).await;
+    let sqs = sqs(&url);
+    sqs.probe().await.unwrap();
+    let outcomes = send(&sqs, &numbered(&name, 5, 0..57)).await;
+    all_delivered(&outcomes);
+    assert!(delivered(&outcomes[0]).id.is_some());
+    let mut numbers: Vec<usize> = take(&client, &queue, 57)
+        .await
+        .iter()
+        .map(|message| message.body().unwrap().parse().unwrap())
+        .collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..57).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn o09_payload_and_headers_arrive() {
+    let (url, name) = (url().await, unique("deals"));
+    let client = client(&url).await;
+    let queue = create(&client, &name).await;
+    let sqs = sqs(&url);
+    all_delivered(&send(&sqs, &[record(&queue, Some("k"), "{\"ü\": \"<&>\"}\n", "d-1")]).await);
+    let message = &take(&client, &queue, 1).await[0];
+    assert_eq!(message.body(), Some("{\"ü\": \"<&>\"}\n"));
+    assert_eq!(attribute(message, "idempotency-key"), Some("d-1"));
+    assert_eq!(attribute(message, "key"), Some("k"));
+    all_delivered(&send(&sqs, &[record(&name, None, vec![0xff, 0], "d-2")]).await);
+    let message = &take(&client, &queue, 1).await[0];
+    assert_eq!((message.body(), attribute(message, "payload-encoding")), (Some("/wA="), Some("base64")));
+}
+
+#[tokio::test]
+async fn o08_a_fifo_queue_keeps_the_order_of_each_key_and_drops_duplicates() {
+    let (url, name) = (url().await, format!("{}.fifo", unique("deals")));
+    let client = client(&url).await;
+    let queue = create(&client, &name).await;
+    let sqs = sqs(&url);
+    let batch = numbered(&name, 4, 0..60);
+    all_delivered(&send(&sqs, &batch).await);
+    all_delivered(&send(&sqs, &batch[..10]).await);
+    let messages = take(&client, &queue, 60).await;
+    let seen = messages
+        .iter()
+        .map(|message| {
+            let attributes = message.attributes().unwrap();
+            let group = attributes[&MessageSystemAttributeName::MessageGroupId].clone();
+            (group, message.body().unwrap().parse().unwrap())
+        })
+        .collect();
+    assert_eq!(in_order(&seen, 60), 0);
+}
+
+#[tokio::test]
+async fn o10_a_service_that_is_away_is_told_as_such_and_found_when_it_is_back() {
+    let mut server = tokio::task::spawn_blocking(|| Ministack::start().unwrap()).await.unwrap();
+    server.kill();
+    let (url, name) = (server.url(), unique("deals"));
+    let sqs = sqs(&url);
+    let error = sqs.probe().await.unwrap_err();
+    assert!(matches!(error, transport::Error::Unreachable(_)), "{error:?}");
+    for outcome in send(&sqs, &numbered(&name, 1, 0..12)).await {
+        assert!(retryable(&outcome).unreachable, "{outcome:?}");
+    }
+    for _ in 0..2 {
+        server = tokio::task::spawn_blocking(move || {
+            server.start_again().unwrap();
+            server
+        })
+        .await
+        .unwrap();
+        let client = client(&url).await;
+        let queue = create(&client, &name).await;
+        send_until_delivered(&sqs, &numbered(&name, 1, 0..12)).await;
+        assert!(take(&client, &queue, 12).await.len() >= 12);
+        server.kill();
+    }
+}
+
+#[tokio::test]
+async fn a_silent_service_makes_records_uncertain_by_the_deadline() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("sqs://a:b@us-east-1?endpoint=http://{}", listener.local_addr().unwrap());
+    let held = tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            held.push(stream);
+        }
+    });
+    let start = Instant::now();
+    // By URL: no address to ask for first.
+    let outcomes = send_by(&sqs(&url), &numbered("http://q/000000000000/deals", 1, 0..12), within(1.0)).await;
+    assert!(start.elapsed() < Duration::from_secs(3));
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Uncertain(_))), "{outcomes:?}");
+    held.abort();
+}

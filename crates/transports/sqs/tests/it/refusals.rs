@@ -1,0 +1,37 @@
+//! Records that the service does not want.
+
+use postrider_seams::{Content, Envelope};
+
+use crate::queues::{client, create, sqs, take, url};
+use crate::world::*;
+
+#[tokio::test]
+async fn a_queue_that_does_not_exist_is_refused_while_others_flow() {
+    let (url, name) = (url().await, unique("deals"));
+    let client = client(&url).await;
+    let queue = create(&client, &name).await;
+    let batch = [record(&unique("nope"), None, "1", "1"), record(&name, None, "2", "2")];
+    let outcomes = send(&sqs(&url), &batch).await;
+    let reason = &rejected(&outcomes[0]).reason;
+    assert!(reason.contains("Queue"), "{reason}");
+    delivered(&outcomes[1]);
+    assert_eq!(take(&client, &queue, 1).await[0].body(), Some("2"));
+}
+
+#[tokio::test]
+async fn what_sqs_never_takes_is_rejected_here() {
+    let (url, name) = (url().await, unique("deals"));
+    let client = client(&url).await;
+    create(&client, &name).await;
+    let batch = [
+        record(&name, None, "", "1"),
+        record(&name, None, vec![b'x'; 1024 * 1024 + 1], "2"),
+        Envelope { content: Content::Nothing, ..record(&name, None, "", "3") },
+        record(&name, None, "4", "4"),
+    ];
+    let outcomes = send(&sqs(&url), &batch).await;
+    for outcome in &outcomes[..3] {
+        rejected(outcome);
+    }
+    delivered(&outcomes[3]);
+}
