@@ -42,3 +42,18 @@ async fn o10_a_real_broker_has_what_was_delivered_in_order() {
     let seen = mock::seen(servers, &topic, 4, 600);
     assert_eq!(in_order(&seen, 600), 0);
 }
+
+#[tokio::test]
+async fn the_bundled_library_has_tls_scram_and_every_compression() {
+    for sasl in ["plain", "scram-sha-256", "scram-sha-512"] {
+        for compression in ["none", "gzip", "snappy", "lz4", "zstd"] {
+            let url = format!("kafkas://me:secret@127.0.0.1:1?sasl={sasl}&compression={compression}");
+            if let Err(error) = Kafka::from_url(&url, &[]) {
+                panic!("{sasl}, {compression}: {error}");
+            }
+        }
+    }
+    let missing = Kafka::from_url("kafkas://127.0.0.1:1?ca_file=/no/such/file.pem", &[]);
+    let error = missing.err().expect("a file that is not there").to_string();
+    assert!(error.contains("ssl.ca.location"), "{error}");
+}
