@@ -48,6 +48,10 @@ pub(crate) fn bare(columns: &[TableColumn], subject: &Subject, n: usize, now: i6
     let mut row: Row = needed.map(|column| (column.name.clone(), filler(column, n, now))).collect();
     row.insert(subject.contract.table.id.clone(), key(columns, subject, n));
     row.insert(FOREIGN.to_owned(), Cell::text(format!("kept {n}")));
+    // Laws put a row into a group where they are about groups.
+    if let Some(by) = subject.contract.group.as_ref().and_then(|group| row.get_mut(&group.by)) {
+        *by = Cell::Null;
+    }
     put_state(&mut row, subject, subject.ready(), now);
     row
 }

@@ -256,6 +256,7 @@ pub fn settlement(lease: &Lease, transition: Transition) -> Settlement {
         receipt: (transition == Transition::Delivered).then(|| "m-1".to_owned()),
         envelope: Detail::from([("section_status".to_owned(), text("OPEN"))]),
         outcome,
+        hands_back: Vec::new(),
     }
 }
 

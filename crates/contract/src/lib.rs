@@ -8,6 +8,7 @@ mod assign;
 mod builtin;
 mod decide;
 mod graph;
+mod hold;
 mod layer;
 mod message;
 mod model;

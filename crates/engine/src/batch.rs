@@ -3,6 +3,7 @@
 //! A row's current lease lives in its batch, because an extension may change the fence while the row is being
 //! delivered. A slot is emptied when its row has been settled, handed back or lost; an empty batch needs no keeping.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +19,9 @@ pub(crate) struct Batch {
 #[derive(Debug)]
 struct Inner {
     slots: Vec<Option<Lease>>,
+    /// The run that a slot is of, and how many rows of each run are still held.
+    run_of: Vec<Option<usize>>,
+    runs: Vec<usize>,
     open: usize,
     /// By our own clock, counted from before the claim was sent, so it is never later than the database's.
     runs_out: Instant,
@@ -42,7 +46,9 @@ impl Batch {
     pub fn open(rows: Vec<Claimed>, asked: Instant, lease: Duration) -> (Arc<Self>, Vec<HeldRow>) {
         let slots: Vec<_> = rows.iter().map(|row| Some(row.lease.clone())).collect();
         let open = slots.len();
-        let batch = Arc::new(Self { inner: Mutex::new(Inner { slots, open, runs_out: asked + lease }) });
+        let (run_of, runs) = runs(&rows);
+        let inner = Inner { slots, run_of, runs, open, runs_out: asked + lease };
+        let batch = Arc::new(Self { inner: Mutex::new(inner) });
         let held = rows
             .into_iter()
             .enumerate()
@@ -80,7 +86,7 @@ impl Batch {
         for (slot, lease) in answers {
             if inner.slots[slot].is_some() {
                 if lease.is_none() {
-                    inner.open -= 1;
+                    inner.left(slot);
                 }
                 inner.slots[slot] = lease;
             }
@@ -103,11 +109,38 @@ impl LeaseRef {
         self.batch.runs_out()
     }
 
-    /// The row is settled, or nobody's of ours any more.
-    pub fn close(&self) {
+    /// The row is settled, or nobody's of ours any more. Was it the last of its run?
+    pub fn close(&self) -> bool {
         let mut inner = self.batch.lock();
-        if inner.slots[self.slot].take().is_some() {
-            inner.open -= 1;
-        }
+        inner.slots[self.slot].take().is_some() && inner.left(self.slot)
     }
+}
+
+impl Inner {
+    /// One row fewer; was it the last of its run?
+    fn left(&mut self, slot: usize) -> bool {
+        self.open -= 1;
+        let Some(run) = self.run_of[slot] else { return false };
+        self.runs[run] -= 1;
+        self.runs[run] == 0
+    }
+}
+
+/// Which run each row is of, and how long each is.
+fn runs(rows: &[Claimed]) -> (Vec<Option<usize>>, Vec<usize>) {
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    let mut lengths: Vec<usize> = Vec::new();
+    let run_of = rows
+        .iter()
+        .map(|row| {
+            let key = &*row.group.as_ref()?.key;
+            let run = *known.entry(key).or_insert_with(|| {
+                lengths.push(0);
+                lengths.len() - 1
+            });
+            lengths[run] += 1;
+            Some(run)
+        })
+        .collect();
+    (run_of, lengths)
 }

@@ -41,6 +41,8 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
                 tokio::select! {
                     biased;
                     () = runner.store.wake(deadline) => {}
+                    // Rows that waited behind our own.
+                    () = runner.freed.notified() => {}
                     _ = changed.changed() => {}
                 }
             }

@@ -37,7 +37,13 @@ pub(crate) fn ended(runner: &Runner, held: HeldRow, envelope: Option<Envelope>, 
         receipt,
         envelope,
         outcome: detail,
+        rest: Vec::new(),
     }
+}
+
+/// The move that this outcome leads to.
+pub(crate) fn transition(runner: &Runner, held: &HeldRow, outcome: &Outcome) -> Transition {
+    runner.stage().decide(&held.row.counters, weigh(runner, outcome), 0.0).transition
 }
 
 /// A partly accepted message can be tried again only where the table keeps who has it; elsewhere it counts as

@@ -12,13 +12,13 @@ use postrider_seams::{Claimed, Envelope, Failure, Outcome};
 use tokio::time::Instant;
 
 use crate::batch::{HeldRow, LeaseRef};
-use crate::decide;
 use crate::ended::Ended;
-use crate::prober;
 use crate::runner::Runner;
+use crate::waiting::{Share, Taken};
+use crate::{decide, ordered, prober};
 
 /// A delivery is not begun on a lease that ends sooner than this, or than a quarter of it where leases are short.
-const LEASE_MARGIN: Duration = Duration::from_secs(2);
+pub(crate) const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
 /// What a transport may take beyond its deadline before it is given up.
 const GRACE: Duration = Duration::from_secs(5);
@@ -27,7 +27,15 @@ pub(crate) async fn run(runner: Arc<Runner>) {
     let workers = runner.workers();
     loop {
         let most = runner.pace.share(runner.transport.batch());
-        let Some(rows) = runner.waiting.take(most, workers).await else { return };
+        let share = Share { most, workers, whole_runs: runner.transport.keeps_order() };
+        let rows = match runner.waiting.take(share).await {
+            None => return,
+            Some(Taken::Runs(runs)) => {
+                ordered::deliver(&runner, runs, most).await;
+                continue;
+            }
+            Some(Taken::Rows(rows)) => rows,
+        };
         let (inline, large): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.fields.is_some());
         deliver(&runner, inline).await;
         for row in large {
@@ -45,9 +53,7 @@ async fn deliver_large(runner: &Runner, mut row: HeldRow) {
         runner.ended.push(vec![decide::ended(runner, row, None, outcome)]);
         return;
     }
-    let budget = u64::max(1, runner.lane.limits.bytes / 1024);
-    let kib = u32::try_from((row.row.size / 1024 + 1).min(budget)).unwrap_or(u32::MAX);
-    let Ok(_permit) = runner.bytes.acquire_many(kib).await else { return };
+    let _permit = runner.room_for(row.row.size).await;
     let Some(lease) = row.lease.current() else {
         runner.ended.push(vec![Ended::released(row.lease)]);
         return;
@@ -132,7 +138,7 @@ fn release(runner: &Runner, rows: Vec<HeldRow>) -> Vec<HeldRow> {
 }
 
 /// Composes the batch. A composer that panics is asked again row by row, so that one row can't take others with it.
-async fn compose(runner: &Runner, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+pub(crate) async fn compose(runner: &Runner, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
     let composer = &runner.lane.composer;
     match AssertUnwindSafe(composer.compose(rows)).catch_unwind().await {
         Ok(composed) if composed.len() == rows.len() => composed,
@@ -157,7 +163,7 @@ fn broken(reason: &str) -> Outcome {
 }
 
 /// Sends, and answers one outcome per envelope whatever the transport does. What has no answer is uncertain.
-async fn send(runner: &Runner, envelopes: &[Envelope]) -> Vec<Outcome> {
+pub(crate) async fn send(runner: &Runner, envelopes: &[Envelope]) -> Vec<Outcome> {
     let started = Instant::now();
     let deadline = started + runner.lane.limits.timeout;
     let sending = AssertUnwindSafe(runner.transport.deliver(envelopes, deadline)).catch_unwind();

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use postrider_contract::Transition;
+use postrider_seams::Lease;
 use postrider_seams::row::Detail;
 use postrider_seams::store::Settlement;
 use tokio::sync::Notify;
@@ -21,6 +22,8 @@ pub(crate) struct Ended {
     pub receipt: Option<String>,
     pub envelope: Detail,
     pub outcome: Detail,
+    /// Rows of its group behind it, never tried, that are handed back with it.
+    pub rest: Vec<LeaseRef>,
 }
 
 impl Ended {
@@ -34,13 +37,34 @@ impl Ended {
             receipt: None,
             envelope: Detail::new(),
             outcome: Detail::new(),
+            rest: Vec::new(),
         }
     }
 
-    /// The settlement under the lease as it is now; `None` if the lease was lost.
-    pub fn settlement(&self) -> Option<Settlement> {
+    /// Rows that this is about.
+    pub fn rows(&self) -> usize {
+        1 + self.rest.len()
+    }
+
+    /// Its rows are nobody's of ours any more. Is their run over?
+    pub fn close(&self) -> bool {
+        let over = self.rest.iter().filter(|lease| lease.close()).count();
+        self.lease.close() || over > 0
+    }
+
+    /// The settlements under the leases as they are now; those that were lost are left out.
+    pub fn settlements(&self) -> Vec<Settlement> {
+        let rest: Vec<Lease> = self.rest.iter().filter_map(LeaseRef::current).collect();
+        match self.settlement() {
+            Some(own) => vec![Settlement { hands_back: rest, ..own }],
+            None => rest.into_iter().map(Settlement::released).collect(),
+        }
+    }
+
+    fn settlement(&self) -> Option<Settlement> {
         Some(Settlement {
             lease: self.lease.current()?,
+            hands_back: Vec::new(),
             transition: self.transition,
             delay: self.delay,
             reason: self.reason.clone(),

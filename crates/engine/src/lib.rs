@@ -13,6 +13,7 @@ mod keeper;
 pub mod lane;
 mod nets;
 mod observed;
+mod ordered;
 mod pace;
 mod prober;
 mod runner;

@@ -205,6 +205,10 @@ impl Transport for ObservedTransport {
         self.inner.concurrency()
     }
 
+    fn keeps_order(&self) -> bool {
+        self.inner.keeps_order()
+    }
+
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
         let started = Instant::now();
         let outcomes = self.inner.deliver(batch, deadline).await;

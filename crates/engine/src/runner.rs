@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use postrider_contract::Stage;
 use postrider_seams::{Dice, Store, Transport, store};
-use tokio::sync::{Notify, RwLock, Semaphore};
+use tokio::sync::{Notify, RwLock, Semaphore, SemaphorePermit};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
@@ -23,7 +23,7 @@ use crate::observed::{ObservedStore, ObservedTransport};
 use crate::pace::Pace;
 use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::waiting::Waiting;
-use crate::{claimer, deliverer, keeper, nets, prober, settler, watchdog};
+use crate::{claimer, deliverer, keeper, nets, ordered, prober, settler, watchdog};
 
 /// What the parts of one lane share.
 pub(crate) struct Runner {
@@ -40,6 +40,8 @@ pub(crate) struct Runner {
     pub gate: RwLock<()>,
     /// Rows were settled: there is room to claim.
     pub room: Notify,
+    /// The last row of an ordered run was settled: its group can be claimed again.
+    pub freed: Notify,
     /// A full batch was claimed: more claimers are worth their while.
     pub deep: Notify,
     /// Connection-level failures in a row.
@@ -71,6 +73,7 @@ impl Runner {
             batches: Mutex::default(),
             gate: RwLock::new(()),
             room: Notify::new(),
+            freed: Notify::new(),
             deep: Notify::new(),
             unreachable_in_a_row: AtomicU32::new(0),
             pace: Pace::default(),
@@ -125,8 +128,17 @@ impl Runner {
 
     /// Hands back rows that were never tried.
     pub fn release_waiting(&self) {
-        let rows = self.waiting.take_all();
-        self.ended.push(rows.into_iter().map(|row| Ended::released(row.lease)).collect());
+        let (rows, runs) = self.waiting.take_all();
+        let rows = rows.into_iter().map(|row| Ended::released(row.lease));
+        self.ended.push(rows.chain(runs.into_iter().filter_map(ordered::give_back)).collect());
+    }
+
+    /// Waits until a large row fits into the lane's budget of bytes.
+    pub async fn room_for(&self, bytes: u64) -> Option<SemaphorePermit<'_>> {
+        let budget = u64::max(1, self.lane.limits.bytes / 1024);
+        let kib = u32::try_from((bytes / 1024 + 1).min(budget)).unwrap_or(u32::MAX);
+        // It is never closed.
+        self.bytes.acquire_many(kib).await.ok()
     }
 
     /// Starts every part; the handle ends when the lane has drained.

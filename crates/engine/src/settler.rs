@@ -40,10 +40,8 @@ async fn try_settle(runner: &Runner, batch: &[Ended]) -> Result<(), store::Error
     let mut moves: Vec<Settlement> = Vec::with_capacity(batch.len());
     let mut lost = 0;
     for ended in batch {
-        match ended.settlement() {
-            Some(settlement) => moves.push(settlement),
-            None => lost += 1,
-        }
+        lost += u64::from(!ended.lease.is_held());
+        moves.extend(ended.settlements());
     }
     let answers = if moves.is_empty() { Vec::new() } else { runner.store.settle(&moves).await? };
     count(runner, &moves, &answers, lost);
@@ -78,10 +76,12 @@ fn count(runner: &Runner, moves: &[Settlement], answers: &[Held], lost_before: u
 
 /// The rows are nobody's of ours any more: their room is free.
 fn done(runner: &Runner, batch: &[Ended]) {
-    for ended in batch {
-        ended.lease.close();
-    }
-    runner.state.counters.held.fetch_sub(batch.len() as u64, Relaxed);
+    let over = batch.iter().filter(|ended| ended.close()).count();
+    let rows: usize = batch.iter().map(Ended::rows).sum();
+    runner.state.counters.held.fetch_sub(rows as u64, Relaxed);
     runner.note_progress();
     runner.room.notify_one();
+    if over > 0 {
+        runner.freed.notify_one();
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use postrider_contract::{Counters, StateId};
+use postrider_contract::{Counters, Hold, StateId};
 
 /// A row's key. Databases' own key types travel as text where they are not whole numbers (UUID, CHAR, TSID).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,14 +58,22 @@ pub struct Claimed {
     pub counters: Counters,
     /// The ready state it was claimed from, where the store can tell.
     pub from: Option<StateId>,
-    /// Ordered group, where the contract has one: rows of one key are delivered in the order of the claim.
-    pub group: Option<Arc<str>>,
+    /// Where the row keeps an order: rows of one key are delivered in the order of the claim, one after another.
+    pub group: Option<Group>,
     pub pool: Option<Arc<str>>,
     /// How long the row had been due when it was claimed, by the database's clock, in microseconds.
     pub waited_micros: i64,
     /// Bytes of all message columns. Past `store::INLINE_LIMIT` the fields are not here: `Store::load` fetches them.
     pub size: u64,
     pub fields: Option<Fields>,
+}
+
+/// The ordered group of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    pub key: Arc<str>,
+    /// What a failure of this row does to those behind it; never `Parallel`.
+    pub on_error: Hold,
 }
 
 /// The message columns of one row, under the composer's field names (`to`, `headers.deal_id`, `event.section_id`).

@@ -84,6 +84,25 @@ pub struct Settlement {
     /// For `$envelope.X` and `$outcome.X`.
     pub envelope: Detail,
     pub outcome: Detail,
+    /// Rows of its group behind it, never tried: handed back (`Released`) in the same transaction and before it, so
+    /// that nobody can take a later row while this one is still to be tried again.
+    pub hands_back: Vec<Lease>,
+}
+
+impl Settlement {
+    /// Hands a row back, unspent.
+    pub fn released(lease: Lease) -> Self {
+        Self {
+            lease,
+            transition: Transition::Released,
+            delay: Duration::ZERO,
+            reason: None,
+            receipt: None,
+            envelope: Detail::new(),
+            outcome: Detail::new(),
+            hands_back: Vec::new(),
+        }
+    }
 }
 
 /// Did the fence let the move through?

@@ -24,6 +24,14 @@ pub trait Transport: Send + Sync {
     /// The most calls that can make progress at once (connections, for example).
     fn concurrency(&self) -> usize;
 
+    /// Do the envelopes of one call reach the target in their order? Then the rows of an ordered group go in one call
+    /// (pipelined: no wait for each answer), else one call after another. Such a transport does not send an envelope
+    /// after one of the same group failed, or its protocol sees to it that the later can't be taken before the earlier
+    /// (Kafka's idempotent producer): what it did not send is `Deferred`.
+    fn keeps_order(&self) -> bool {
+        false
+    }
+
     /// Sends each envelope and answers one outcome per envelope, in order. Returns by `deadline`: what has no answer
     /// by then is `Uncertain` if it may have been taken, `Retryable` if it can't have been. Not cancel-safe: a
     /// dropped call leaves its envelopes uncertain.

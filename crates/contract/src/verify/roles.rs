@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::{Claimed, Condition, Count, Defer, LeaseBy, Role, Schedule, Set, Stage, Transition};
+use crate::{Claimed, Condition, Count, Defer, Hold, LeaseBy, Role, Schedule, Set, Stage, Transition};
 
 use super::{Proof, key};
 
@@ -18,9 +18,20 @@ impl Proof<'_> {
             self.lacks("claim.min_age", Role::Created, "it counts since `created`");
         }
         for stage in &self.contract.stages {
+            self.group(stage);
             self.lease(stage);
             self.fence(stage);
             self.schedule(stage);
+        }
+    }
+
+    /// A row that is being tried again must not look like one that waits for its next try.
+    fn group(&self, stage: &Stage) {
+        let passes = self.contract.group.as_ref().is_some_and(|group| group.may(Hold::Next));
+        if passes && stage.claimed == Claimed::Same {
+            let what =
+                format!("`next` can't tell a row in flight from one that waits in stage {}", stage.name);
+            self.log.key("group.on_error", what, "give the stage a claimed state of its own");
         }
     }
 

@@ -5,4 +5,5 @@ mod faults;
 mod flow;
 mod leases;
 mod nets;
+mod ordered;
 mod target;

@@ -1,7 +1,7 @@
 //! Claim and extend.
 
 use postrider_contract::{Role, Transition};
-use postrider_seams::row::Detail;
+use postrider_seams::row::{Detail, Group};
 use postrider_seams::store::INLINE_LIMIT;
 use postrider_seams::{Claimed, Lease, RowId, Value};
 
@@ -46,6 +46,9 @@ impl MemoryStore {
                 && has_attempts_left(contract, stage, row)
                 && due_at(contract, stage, row).is_some_and(|due| due <= now)
         };
+        if contract.group.as_ref().is_some_and(postrider_contract::Group::keeps_order) {
+            return self.pick_both(table, now, limit, &takes);
+        }
         if let [only] = stage.ready.as_slice() {
             // The usual case walks the index only as far as it needs.
             let places = table.index.get(&Some(*only)).into_iter().flatten();
@@ -57,6 +60,17 @@ impl MemoryStore {
                 .collect();
         }
         table.in_states(&stage.ready).into_iter().filter(|id| takes(&table.rows[id])).take(limit).collect()
+    }
+
+    /// Half of the limit for each kind of row; what one leaves is lent to the other.
+    fn pick_both(&self, table: &Table, now: i64, limit: usize, takes: &impl Fn(&Row) -> bool) -> Vec<RowId> {
+        let free = |row: &Row| takes(row) && self.ordered(row).is_none();
+        let ready = table.in_states(&self.stage().ready);
+        let mut free: Vec<RowId> = ready.into_iter().filter(|id| free(&table.rows[id])).take(limit).collect();
+        let ordered = self.pick_ordered(table, now, limit, takes);
+        free.truncate((limit / 2).max(limit.saturating_sub(ordered.len())));
+        let room = limit - free.len();
+        free.into_iter().chain(ordered.into_iter().take(room)).collect()
     }
 
     fn claimed(&self, id: &RowId, before: &Row, after: &Row, now: i64) -> Claimed {
@@ -71,7 +85,7 @@ impl MemoryStore {
             lease: Lease { id: id.clone(), fence: self.fence(after) },
             counters: counters(contract, stage, after),
             from: state_of(contract, before),
-            group: contract.group.as_ref().and_then(|group| before.get(&group.by).and_then(text)),
+            group: self.ordered(before).map(|(name, on_error)| Group { key: name.into(), on_error }),
             pool: text(role(contract, before, Role::Pool)),
             waited_micros: now - since,
             size,

@@ -8,6 +8,7 @@ mod apply;
 mod claim;
 mod condition;
 mod error;
+mod group;
 mod inspect;
 mod migrate;
 mod settle;

@@ -4,11 +4,20 @@ use postrider_seams::store::{Held, Settlement};
 
 use crate::apply::{self, Given};
 use crate::store::MemoryStore;
+use crate::table::Table;
 
 impl MemoryStore {
+    /// What is handed back goes first, under the same lock.
     pub(crate) fn settle_row(&self, settlement: &Settlement) -> Held {
-        let now = self.table.now();
         let mut table = self.table.lock();
+        for lease in &settlement.hands_back {
+            self.settle_locked(&mut table, &Settlement::released(lease.clone()));
+        }
+        self.settle_locked(&mut table, settlement)
+    }
+
+    fn settle_locked(&self, table: &mut Table, settlement: &Settlement) -> Held {
+        let now = self.table.now();
         let held = table.rows.get(&settlement.lease.id).is_some_and(|row| self.holds(row, &settlement.lease));
         if !held {
             return Held::Lost;
@@ -23,7 +32,7 @@ impl MemoryStore {
             outcome: &settlement.outcome,
         };
         let step = self.contract().lease_move(self.stage(), settlement.transition);
-        apply::make(&mut table, self.contract(), &step, &settlement.lease.id, &given);
+        apply::make(table, self.contract(), &step, &settlement.lease.id, &given);
         Held::Held
     }
 }

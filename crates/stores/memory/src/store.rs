@@ -117,7 +117,10 @@ impl Store for MemoryStore {
             .iter()
             .map(|id| &table.rows[id])
             .filter(|row| is_ours(self.contract(), row))
-            .filter_map(|row| due_at(self.contract(), self.stage(), row))
+            .filter_map(|row| Some((row, due_at(self.contract(), self.stage(), row)?)))
+            // An ordered row that is due and was not taken waits behind another.
+            .filter(|(row, due)| *due > now || self.ordered(row).is_none())
+            .map(|(_, due)| due)
             .min();
         Ok(due.map(|due| Duration::from_micros(u64::try_from(due.saturating_sub(now)).unwrap_or(0))))
     }

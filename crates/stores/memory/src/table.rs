@@ -139,15 +139,19 @@ fn order_key(contract: &Contract, row: &Row) -> Vec<Key> {
         .map(|order| {
             let value =
                 contract.column(order.role).and_then(|column| row.get(column)).unwrap_or(&Value::Null);
-            match (value, order.descending) {
-                (Value::Int(int), false) => Key::Int(*int),
-                (Value::Int(int), true) => Key::Descending(std::cmp::Reverse(*int)),
-                (Value::Text(text), _) => Key::Text(text.clone()),
-                (_, false) => Key::NullFirst,
-                (_, true) => Key::NullLast,
-            }
+            key(value, order.descending)
         })
         .collect()
+}
+
+pub(crate) fn key(value: &Value, descending: bool) -> Key {
+    match (value, descending) {
+        (Value::Int(int), false) => Key::Int(*int),
+        (Value::Int(int), true) => Key::Descending(std::cmp::Reverse(*int)),
+        (Value::Text(text), _) => Key::Text(text.clone()),
+        (_, false) => Key::NullFirst,
+        (_, true) => Key::NullLast,
+    }
 }
 
 /// A key column's value as the key that crosses the seam.

@@ -3,7 +3,7 @@
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Error;
 use postrider_sql::bind::{self, Given};
-use postrider_sql::run::{Done, Run};
+use postrider_sql::run::{Done, Progress, Run};
 use postrider_sql::{Bind, Dialect, Script, Step, Yields};
 use sqlx::mysql::{MySql, MySqlArguments, MySqlConnection, MySqlRow, MySqlTypeInfo};
 use sqlx::query::Query;
@@ -24,10 +24,10 @@ impl Run for Database {
         &self.instance
     }
 
-    async fn run(&self, doing: &str, script: &Script, given: &Given<'_>) -> Result<Done, Error> {
+    async fn run_all(&self, doing: &str, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, Error> {
         let mut tried = 0;
         loop {
-            match self.try_run(script, given).await {
+            match self.try_run(scripts).await {
                 Ok(done) => return Ok(done),
                 Err(cause) if error::is_collision(&cause) && tried < TRIES => {
                     tokio::time::sleep(bind::collision_pause(tried)).await;
@@ -62,13 +62,18 @@ impl Run for Database {
 
 impl Database {
     /// A single statement is a transaction by itself.
-    async fn try_run(&self, script: &Script, given: &Given<'_>) -> Result<Done, sqlx::Error> {
-        if script.steps.len() == 1 {
+    async fn try_run(&self, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, sqlx::Error> {
+        if let [(script, given)] = scripts
+            && script.steps.len() == 1
+        {
             let mut connection = self.pool.acquire().await?;
-            return run_steps(&mut connection, &script.steps, given).await;
+            return Ok(vec![run_steps(&mut connection, &script.steps, given).await?]);
         }
         let mut transaction = self.pool.begin().await?;
-        let done = run_steps(&mut transaction, &script.steps, given).await?;
+        let mut done = Vec::with_capacity(scripts.len());
+        for (script, given) in scripts {
+            done.push(run_steps(&mut transaction, &script.steps, given).await?);
+        }
         transaction.commit().await?;
         Ok(done)
     }
@@ -79,28 +84,37 @@ async fn run_steps(
     steps: &[Step],
     given: &Given<'_>,
 ) -> Result<Done, sqlx::Error> {
-    let mut done = Done::default();
-    let mut held: Vec<RowId> = Vec::new();
+    let mut progress = Progress::new(given);
     let mut claim_time = None;
     for step in steps {
-        if bind::needs_held(&step.binds) && held.is_empty() {
+        if progress.skips(step) {
             continue;
         }
-        let sql = expanded(&step.sql, given.ids.len(), held.len());
         if step.binds.contains(&Bind::ClaimTime) {
-            claim_time = share_latest(given.claim_time, done.rows.as_deref_mut().unwrap_or_default());
+            claim_time =
+                share_latest(given.claim_time, progress.done.rows.as_deref_mut().unwrap_or_default());
         }
-        let query = bound(sql, step, given, &held, claim_time.as_deref());
-        if step.yields == Yields::Nothing {
-            done.affected = connection.execute(query).await?.rows_affected();
-            continue;
+        let each = step.binds.contains(&Bind::Group);
+        let groups = if each { progress.groups.clone() } else { vec![String::new()] };
+        for group in groups {
+            let also = Also { claim_time: claim_time.as_deref(), group };
+            let query = bound(step, given, &progress, &also);
+            if step.yields == Yields::Nothing {
+                progress.changed(connection.execute(query).await?.rows_affected());
+                continue;
+            }
+            let rows = connection.fetch_all(query).await?.iter().map(values).collect();
+            progress.yielded(step, rows);
         }
-        let rows: Vec<Vec<Value>> = connection.fetch_all(query).await?.iter().map(values).collect();
-        done.order = std::mem::take(&mut held);
-        held = rows.iter().filter_map(|row| row.first().cloned().and_then(bind::key)).collect();
-        done.rows = Some(rows);
     }
-    Ok(done)
+    Ok(progress.done)
+}
+
+/// What only MySQL's steps bind.
+struct Also<'a> {
+    claim_time: Option<&'a str>,
+    /// The group that a repeated step is about.
+    group: String,
 }
 
 /// The claim's time is one for all its rows: the latest that the pick came to. Answers it, and gives it to every row.
@@ -132,24 +146,31 @@ fn expanded(sql: &str, ids: usize, held: usize) -> String {
 
 type MyQuery = Query<'static, MySql, MySqlArguments>;
 
-fn bound(sql: String, step: &Step, given: &Given<'_>, held: &[RowId], claim_time: Option<&str>) -> MyQuery {
+fn bound(step: &Step, given: &Given<'_>, progress: &Progress, also: &Also<'_>) -> MyQuery {
+    let sql = expanded(&step.sql, given.ids.len(), progress.held.len());
     let mut query = sqlx::query(AssertSqlSafe(sql));
     for bind in &step.binds {
         query = match bind {
             Bind::Limit => query.bind(i64::from(given.limit)),
             Bind::Owner => query.bind(given.owner.to_owned()),
             // Arrays are PostgreSQL's.
-            Bind::Array(_) => query.bind(None::<String>),
+            Bind::Array(_) | Bind::Groups => query.bind(None::<String>),
             Bind::Rows(fields) => query.bind(given.json_rows(fields)),
             Bind::One(field) => one(query, given.shared(field)),
             Bind::Ids => keys(query, &given.ids),
-            Bind::Held => keys(query, held),
-            Bind::ClaimTime => query.bind(claim_time.map(str::to_owned)),
+            Bind::Held => keys(query, &progress.held),
+            Bind::ClaimTime => query.bind(also.claim_time.map(str::to_owned)),
             Bind::After => match &given.after {
                 Some(id) => key(query, id),
                 None => query.bind(None::<String>),
             },
             Bind::Since => query.bind(given.since),
+            Bind::GroupsWanted => query.bind(i64::from(given.groups.wanted)),
+            Bind::Jumps => query.bind(i64::from(given.groups.jumps)),
+            Bind::Fresh => query.bind(i64::from(given.groups.fresh)),
+            Bind::Cursor => query.bind(given.groups.cursor.clone()),
+            Bind::Group => query.bind(also.group.clone()),
+            Bind::Run => query.bind(i64::from(progress.run_length())),
         };
     }
     query

@@ -55,6 +55,25 @@ impl MysqlStore {
                 return Ok(Some("a scan that locks the whole table".to_owned()));
             }
         }
+        self.group_scan().await
+    }
+
+    /// The same for the search for free groups; what it derives on the way is small.
+    async fn group_scan(&self) -> Result<Option<String>, Error> {
+        let look = self.opened.program.groups.iter().filter_map(|groups| groups.after.first());
+        for step in look.flat_map(|script| &script.steps) {
+            let sql = format!("EXPLAIN {}", step.sql);
+            let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
+            let given = Given::limit(&self.database.instance, 100);
+            let plan = self.database.run("explain the search for groups", &script, &given).await?.into_rows();
+            let scans = plan.iter().any(|row| {
+                let has = |word: &str| row.iter().any(|cell| cell.as_text() == Some(word));
+                has("t") && has("ALL")
+            });
+            if scans {
+                return Ok(Some("a scan of the table for each group".to_owned()));
+            }
+        }
         Ok(None)
     }
 }

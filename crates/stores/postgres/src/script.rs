@@ -3,7 +3,7 @@
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Error;
 use postrider_sql::bind::{self, Given};
-use postrider_sql::run::{Done, Run};
+use postrider_sql::run::{Done, Progress, Run};
 use postrider_sql::{Bind, Dialect, Field, Script, Step, Yields};
 use sqlx::postgres::{PgArguments, PgConnection, PgRow, PgValueFormat};
 use sqlx::query::Query;
@@ -24,10 +24,10 @@ impl Run for Database {
         &self.instance
     }
 
-    async fn run(&self, doing: &str, script: &Script, given: &Given<'_>) -> Result<Done, Error> {
+    async fn run_all(&self, doing: &str, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, Error> {
         let mut tried = 0;
         loop {
-            match self.try_run(script, given).await {
+            match self.try_run(scripts).await {
                 Ok(done) => return Ok(done),
                 Err(cause) if error::is_collision(&cause) && tried < TRIES => {
                     tokio::time::sleep(bind::collision_pause(tried)).await;
@@ -60,13 +60,18 @@ impl Run for Database {
 
 impl Database {
     /// A single statement is a transaction by itself.
-    async fn try_run(&self, script: &Script, given: &Given<'_>) -> Result<Done, sqlx::Error> {
-        if let [step] = script.steps.as_slice() {
+    async fn try_run(&self, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, sqlx::Error> {
+        if let [(script, given)] = scripts
+            && script.steps.len() == 1
+        {
             let mut connection = self.pool.acquire().await?;
-            return run_steps(&mut connection, std::slice::from_ref(step), given).await;
+            return Ok(vec![run_steps(&mut connection, &script.steps, given).await?]);
         }
         let mut transaction = self.pool.begin().await?;
-        let done = run_steps(&mut transaction, &script.steps, given).await?;
+        let mut done = Vec::with_capacity(scripts.len());
+        for (script, given) in scripts {
+            done.push(run_steps(&mut transaction, &script.steps, given).await?);
+        }
         transaction.commit().await?;
         Ok(done)
     }
@@ -77,23 +82,20 @@ async fn run_steps(
     steps: &[Step],
     given: &Given<'_>,
 ) -> Result<Done, sqlx::Error> {
-    let mut done = Done::default();
-    let mut held: Vec<RowId> = Vec::new();
+    let mut progress = Progress::new(given);
     for step in steps {
-        if bind::needs_held(&step.binds) && held.is_empty() {
+        if progress.skips(step) {
             continue;
         }
-        let query = bound(step, given, &held);
+        let query = bound(step, given, &progress);
         if step.yields == Yields::Nothing {
-            done.affected = connection.execute(query).await?.rows_affected();
+            progress.changed(connection.execute(query).await?.rows_affected());
             continue;
         }
         let rows = values(&connection.fetch_all(query).await?);
-        done.order = std::mem::take(&mut held);
-        held = rows.iter().filter_map(|row| row.first().cloned().and_then(bind::key)).collect();
-        done.rows = Some(rows);
+        progress.yielded(step, rows);
     }
-    Ok(done)
+    Ok(progress.done)
 }
 
 /// The plan of a step, line by line. Nothing runs.
@@ -103,11 +105,11 @@ pub async fn explain(
     given: &Given<'_>,
 ) -> Result<Vec<String>, sqlx::Error> {
     let step = Step { sql: format!("EXPLAIN {}", step.sql), ..step.clone() };
-    let rows = connection.fetch_all(bound(&step, given, &[])).await?;
+    let rows = connection.fetch_all(bound(&step, given, &Progress::new(given))).await?;
     Ok(rows.iter().filter_map(|row| row.try_get::<String, _>(0).ok()).collect())
 }
 
-fn bound<'q>(step: &'q Step, given: &Given<'_>, held: &[RowId]) -> Query<'q, Postgres, PgArguments> {
+fn bound<'q>(step: &'q Step, given: &Given<'_>, progress: &Progress) -> Query<'q, Postgres, PgArguments> {
     let mut query = sqlx::query(AssertSqlSafe(step.sql.as_str()));
     for bind in &step.binds {
         query = match bind {
@@ -119,11 +121,17 @@ fn bound<'q>(step: &'q Step, given: &Given<'_>, held: &[RowId]) -> Query<'q, Pos
             Bind::One(Field::Delay) => query.bind(float(&given.shared(&Field::Delay))),
             Bind::One(field) => query.bind(bind::text(given.shared(field))),
             Bind::Ids => query.bind(keys(&given.ids)),
-            Bind::Held => query.bind(keys(held)),
-            // Only MySQL's claim reads the time back.
-            Bind::ClaimTime => query.bind(None::<String>),
+            Bind::Held => query.bind(keys(&progress.held)),
+            // Only MySQL's claim reads the time back, and takes groups one by one.
+            Bind::ClaimTime | Bind::Group => query.bind(None::<String>),
             Bind::After => query.bind(given.after.as_ref().map(ToString::to_string)),
             Bind::Since => query.bind(given.since),
+            Bind::GroupsWanted => query.bind(i64::from(given.groups.wanted)),
+            Bind::Jumps => query.bind(i64::from(given.groups.jumps)),
+            Bind::Fresh => query.bind(i64::from(given.groups.fresh)),
+            Bind::Cursor => query.bind(given.groups.cursor.clone()),
+            Bind::Groups => query.bind(progress.groups.clone()),
+            Bind::Run => query.bind(i64::from(progress.run_length())),
         };
     }
     query

@@ -14,6 +14,9 @@ use crate::{error, script, shape};
 const INDEXES_ONLY: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; \
     SET LOCAL enable_incremental_sort = off; SET LOCAL enable_bitmapscan = off";
 
+/// What the search for free groups does without its indexes.
+const GROUP_SCAN: &str = "a sequential scan for each group";
+
 impl PostgresStore {
     pub(crate) async fn findings(&self) -> Result<Vec<Finding>, Error> {
         let facts = Facts {
@@ -47,17 +50,26 @@ impl PostgresStore {
                 let plan = script::explain(&mut transaction, step, &given).await?;
                 shortfall = shortfall.or(self.shortfall(&plan));
             }
+            let groups = self.opened.program.groups.iter().flat_map(|groups| &groups.after);
+            for step in groups.flat_map(|script| &script.steps) {
+                let plan = script::explain(&mut transaction, step, &given).await?;
+                shortfall = shortfall.or(self.scans(&plan).then(|| GROUP_SCAN.to_owned()));
+            }
             Ok::<_, sqlx::Error>(shortfall)
         };
         explained.await.map_err(|cause| error::classify(&self.database.place, "explain the claim", cause))
+    }
+
+    fn scans(&self, plan: &[impl AsRef<str>]) -> bool {
+        let scan = format!("Seq Scan on {}", self.opened.contract.table.name);
+        plan.iter().any(|line| line.as_ref().replace('"', "").contains(&scan))
     }
 
     /// Below the locking node is what picks the rows.
     fn shortfall(&self, plan: &[String]) -> Option<String> {
         let picks = plan.iter().skip_while(|line| !line.contains("LockRows"));
         let pick: Vec<&String> = picks.take_while(|line| !line.contains("CTE moved")).collect();
-        let scan = format!("Seq Scan on {}", self.opened.contract.table.name);
-        if pick.iter().any(|line| line.replace('"', "").contains(&scan)) {
+        if self.scans(&pick) {
             return Some("a sequential scan of the table".to_owned());
         }
         pick.iter().any(|line| line.contains("Sort")).then(|| "a sort of all due rows".to_owned())

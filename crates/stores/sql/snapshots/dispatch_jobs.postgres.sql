@@ -85,7 +85,16 @@ CREATE INDEX IF NOT EXISTS dispatch_job_metadata_search ON dispatch_job_metadata
 CREATE INDEX IF NOT EXISTS dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_claim" ON "dispatch_jobs" ((COALESCE("next_attempt_at", '-infinity')), "id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL));
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_free" ON "dispatch_jobs" ((COALESCE("next_attempt_at", '-infinity')), "id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND ("group_key" IS NULL OR "mode" IN ('IMMEDIATE'));
+
+-- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order" ON "dispatch_jobs" ("group_key", "sequence", "created_at", "id") WHERE ((("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL) OR ("status" = 'IN_PROGRESS')) OR (("status" = 'ERROR' AND "next_attempt_at" IS NULL) AND "mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND "group_key" IS NOT NULL AND "mode" NOT IN ('IMMEDIATE');
+
+-- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_fresh" ON "dispatch_jobs" ((COALESCE("next_attempt_at", "created_at")), "id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND "group_key" IS NOT NULL AND "mode" NOT IN ('IMMEDIATE');
+
+-- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_flight" ON "dispatch_jobs" ("group_key") WHERE "status" = 'IN_PROGRESS' AND "group_key" IS NOT NULL AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_lease" ON "dispatch_jobs" ("lease_until") WHERE "status" = 'IN_PROGRESS';
@@ -119,16 +128,123 @@ FROM "dispatch_jobs" AS t
 WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
   AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
 ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($2::text, 64), "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t."attempt_count", t."code", t."created_at", t."data_only", t."dispatch_pool_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."target_url", t."timeout_seconds")
-SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, (t."group_key")::text, (t."dispatch_pool_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
+RETURNING t."attempt_count", t."code", t."created_at", t."data_only", t."dispatch_pool_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."mode", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."target_url", t."timeout_seconds")
+SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
 FROM moved AS t
 ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id";
+
+-- deliver: claim groups from the start 1, step 1: [Fresh, GroupsWanted, Jumps] -> Groups
+SELECT (c.g)::text, c.kind FROM (
+  WITH RECURSIVE ring AS (
+    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN ((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) END AS ok FROM "dispatch_jobs" AS t
+    WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE')
+    ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
+    UNION ALL
+    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
+    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN ((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) END AS ok FROM "dispatch_jobs" AS t
+    WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > r.g
+    ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
+  fresh AS MATERIALIZED (
+    SELECT DISTINCT f.g FROM (
+    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND COALESCE(t."next_attempt_at", t."created_at") <= now()
+    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $1) AS f),
+  seen AS (
+    (SELECT g, ok, 1 AS kind FROM ring LIMIT $2 * 4)
+    UNION ALL SELECT (array_agg(l.g))[($2 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $2 * 4) AS l
+    UNION ALL SELECT g, NULL, 0 FROM fresh
+    UNION ALL (SELECT g, ok, 1 FROM ring OFFSET $2 * 4 LIMIT $3)
+    UNION ALL SELECT (array_agg(l.g))[($3)::int], NULL, 2 FROM (SELECT g FROM ring OFFSET $2 * 4 LIMIT $3) AS l)
+  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
+    pg_try_advisory_xact_lock(hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)) END AS mine
+  FROM seen AS s LEFT JOIN LATERAL (
+    SELECT ((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AS ok FROM "dispatch_jobs" AS t
+    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+    ORDER BY t."sequence", t."created_at", t."id" LIMIT 1) AS head ON TRUE
+  OFFSET 0) AS c
+WHERE c.mine
+LIMIT $2 + 1;
+
+-- deliver: claim groups from the start 1, step 2: [Groups, Run, Limit, Owner] -> Rows
+WITH pick AS MATERIALIZED (
+SELECT r.k, g.place, r.ord
+FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
+CROSS JOIN LATERAL (
+  SELECT y.k, y.ord FROM (
+    SELECT t."id" AS k, row_number() OVER w AS ord, bool_and(((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE)) OVER w AS ok
+    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+      ORDER BY t."sequence", t."created_at", t."id" LIMIT $2) AS t
+    WINDOW w AS (ORDER BY t."sequence", t."created_at", t."id")) AS y
+  WHERE y.ok) AS r
+WHERE NOT EXISTS (SELECT 1 FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND t."status" = 'IN_PROGRESS' AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE'))
+ORDER BY g.place, r.ord LIMIT $3),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($4::text, 64), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND ((t."status" IS NOT DISTINCT FROM 'QUEUED') OR (t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+RETURNING t."attempt_count", t."code", t."created_at", t."data_only", t."dispatch_pool_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."mode", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."target_url", t."timeout_seconds")
+SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
+FROM moved AS t JOIN pick AS p ON p.k = t."id"
+ORDER BY p.place, p.ord;
+
+-- deliver: claim groups from the cursor 1, step 1: [Cursor, Fresh, GroupsWanted, Jumps] -> Groups
+SELECT (c.g)::text, c.kind FROM (
+  WITH RECURSIVE ring AS (
+    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN ((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) END AS ok FROM "dispatch_jobs" AS t
+    WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > ($1::text)::text
+    ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
+    UNION ALL
+    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
+    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN ((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) END AS ok FROM "dispatch_jobs" AS t
+    WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > r.g
+    ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
+  fresh AS MATERIALIZED (
+    SELECT DISTINCT f.g FROM (
+    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND COALESCE(t."next_attempt_at", t."created_at") <= now()
+    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $2) AS f),
+  seen AS (
+    (SELECT g, ok, 1 AS kind FROM ring LIMIT $3 * 4)
+    UNION ALL SELECT (array_agg(l.g))[($3 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $3 * 4) AS l
+    UNION ALL SELECT g, NULL, 0 FROM fresh
+    UNION ALL (SELECT g, ok, 1 FROM ring OFFSET $3 * 4 LIMIT $4)
+    UNION ALL SELECT (array_agg(l.g))[($4)::int], NULL, 2 FROM (SELECT g FROM ring OFFSET $3 * 4 LIMIT $4) AS l)
+  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
+    pg_try_advisory_xact_lock(hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)) END AS mine
+  FROM seen AS s LEFT JOIN LATERAL (
+    SELECT ((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AS ok FROM "dispatch_jobs" AS t
+    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+    ORDER BY t."sequence", t."created_at", t."id" LIMIT 1) AS head ON TRUE
+  OFFSET 0) AS c
+WHERE c.mine
+LIMIT $3 + 1;
+
+-- deliver: claim groups from the cursor 1, step 2: [Groups, Run, Limit, Owner] -> Rows
+WITH pick AS MATERIALIZED (
+SELECT r.k, g.place, r.ord
+FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
+CROSS JOIN LATERAL (
+  SELECT y.k, y.ord FROM (
+    SELECT t."id" AS k, row_number() OVER w AS ord, bool_and(((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE)) OVER w AS ok
+    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+      ORDER BY t."sequence", t."created_at", t."id" LIMIT $2) AS t
+    WINDOW w AS (ORDER BY t."sequence", t."created_at", t."id")) AS y
+  WHERE y.ok) AS r
+WHERE NOT EXISTS (SELECT 1 FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND t."status" = 'IN_PROGRESS' AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE'))
+ORDER BY g.place, r.ord LIMIT $3),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($4::text, 64), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND ((t."status" IS NOT DISTINCT FROM 'QUEUED') OR (t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+RETURNING t."attempt_count", t."code", t."created_at", t."data_only", t."dispatch_pool_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."mode", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."target_url", t."timeout_seconds")
+SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
+FROM moved AS t JOIN pick AS p ON p.k = t."id"
+ORDER BY p.place, p.ord;
 
 -- deliver: load: [Ids] -> Other
 SELECT (t."id")::text, (t."service_account_id")::text, (t."code")::text, (t."payload_content_type")::text, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, (t."id")::text, (t."headers")::text, (t."payload")::text, (t."source")::text, (t."subject")::text, (t."timeout_seconds")::text, (t."target_url")::text
@@ -362,12 +478,22 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- deliver: next due: [] -> Other
-SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint
+SELECT min(u.w) FROM (
+SELECT a.w FROM (SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint AS w
 FROM "dispatch_jobs" AS t
 WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
 ORDER BY COALESCE(t."next_attempt_at", '-infinity')
-LIMIT 1;
+LIMIT 1) AS a
+UNION ALL
+SELECT b.w FROM (SELECT (0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END))::bigint AS w
+FROM "dispatch_jobs" AS t
+WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE')
+  AND COALESCE(t."next_attempt_at", t."created_at") > now()
+ORDER BY COALESCE(t."next_attempt_at", t."created_at")
+LIMIT 1) AS b) AS u;
 
 -- deliver: lag: [] -> Other
 SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3) ORDER BY COALESCE(t."next_attempt_at", '-infinity') LIMIT 1))::float8,

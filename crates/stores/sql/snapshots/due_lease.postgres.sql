@@ -50,7 +50,7 @@ moved AS (
 UPDATE "jobs" AS t SET "run_at" = GREATEST(floor(extract(epoch FROM now() + interval '30 seconds') * 1000)::bigint, t."run_at" + 1), "attempts" = COALESCE(t."attempts", 0) + 1
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."attempts", t."created_at", t."id", t."payload", t."run_at")
-SELECT (t."id")::bigint, (t."run_at")::text, (t."attempts")::bigint, NULL, NULL, NULL, NULL, ((floor(extract(epoch FROM now()) * 1000000)::bigint - t."created_at"::bigint * 1000))::bigint, (COALESCE(octet_length(t."payload"), 0))::bigint, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END
+SELECT (t."id")::bigint, (t."run_at")::text, (t."attempts")::bigint, NULL, NULL, NULL, NULL, NULL, ((floor(extract(epoch FROM now()) * 1000000)::bigint - t."created_at"::bigint * 1000))::bigint, (COALESCE(octet_length(t."payload"), 0))::bigint, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
@@ -189,7 +189,7 @@ SELECT (t."id")::bigint
 FROM moved AS t;
 
 -- run: next due: [] -> Other
-SELECT (0 - ((floor(extract(epoch FROM now()) * 1000000)::bigint - t."run_at"::bigint * 1000)))::bigint
+SELECT (0 - ((floor(extract(epoch FROM now()) * 1000000)::bigint - t."run_at"::bigint * 1000)))::bigint AS w
 FROM "jobs" AS t
 WHERE t."state" = 'open'
   AND t."attempts" < 10

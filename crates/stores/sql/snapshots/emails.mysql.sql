@@ -36,7 +36,7 @@ CREATE INDEX `emails_intake_lease` ON `emails` (`status`, `updated_at`);
 -- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
 
 -- intake: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END
 FROM `emails` AS t
 WHERE t.`status` = 'ACCEPTED'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -409,7 +409,7 @@ FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- intake: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED)
+SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED) AS w
 FROM `emails` AS t
 WHERE t.`status` = 'ACCEPTED'
   AND COALESCE(t.`attempts`, 0) < 5
@@ -1117,7 +1117,7 @@ LIMIT ?;
 -- send: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
 
 -- send: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END
 FROM `emails` AS t
 WHERE t.`status` = 'READY'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -1487,7 +1487,7 @@ FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- send: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED)
+SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED) AS w
 FROM `emails` AS t
 WHERE t.`status` = 'READY'
   AND COALESCE(t.`attempts`, 0) < 5
@@ -1597,7 +1597,7 @@ SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC
 -- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
 
 -- sent_callback: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END
 FROM `emails` AS t
 WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -1967,7 +1967,7 @@ FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- sent_callback: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED)
+SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED) AS w
 FROM `emails` AS t
 WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
   AND COALESCE(t.`attempts`, 0) < 5
@@ -2077,7 +2077,7 @@ SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC
 -- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
 
 -- failed_callback: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END
 FROM `emails` AS t
 WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -2447,7 +2447,7 @@ FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- failed_callback: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED)
+SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED) AS w
 FROM `emails` AS t
 WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
   AND COALESCE(t.`attempts`, 0) < 5

@@ -107,7 +107,7 @@ effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'INTAKING', NULL, now()
 FROM moved AS t)
-SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END
+SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
@@ -389,7 +389,7 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- intake: next due: [] -> Other
-SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint
+SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint AS w
 FROM "emails" AS t
 WHERE t."status" = 'ACCEPTED'
   AND COALESCE(t."attempts", 0) < 5
@@ -1102,7 +1102,7 @@ effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'PROCESSING', NULL, now()
 FROM moved AS t)
-SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END
+SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
@@ -1381,7 +1381,7 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: next due: [] -> Other
-SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint
+SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint AS w
 FROM "emails" AS t
 WHERE t."status" = 'READY'
   AND COALESCE(t."attempts", 0) < 5
@@ -1508,7 +1508,7 @@ effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'CALLING-SENT-CALLBACK', NULL, now()
 FROM moved AS t)
-SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END
+SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
@@ -1787,7 +1787,7 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- sent_callback: next due: [] -> Other
-SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint
+SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint AS w
 FROM "emails" AS t
 WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
   AND COALESCE(t."attempts", 0) < 5
@@ -1914,7 +1914,7 @@ effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'CALLING-FAILED-CALLBACK', NULL, now()
 FROM moved AS t)
-SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END
+SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
@@ -2193,7 +2193,7 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- failed_callback: next due: [] -> Other
-SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint
+SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint AS w
 FROM "emails" AS t
 WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
   AND COALESCE(t."attempts", 0) < 5

@@ -88,7 +88,7 @@ CREATE INDEX `open_event_notifications_notify_lease` ON `open_event_notification
 -- notify: layout Layout { integer_id: true, fences: 2, claim_time: Some(1), fields: ["dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id", "event.term_id", "event.campus_code", "event.index_number", "event.status_before", "event.status_after", "event.event_at", "event.detected_by", "event.trace_id", "event.payload", "subscription.status", "subscription.contact_type", "subscription.contact_value", "subscription.contact_hash", "subscription.locale", "subscription.last_known_section_status", "subscription.unsubscribe_token", "subscription.metadata", "section.section_number", "section.subject_code", "section.course_id", "section.meeting_summary", "course.title", "course.course_string"] }
 
 -- notify: claim 1, step 1: [Owner, Limit] -> Rows
-SELECT CAST(t.`notification_id` AS SIGNED), CAST(LEFT(?, 64) AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`locked_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`fanout_attempts` AS SIGNED), NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`dedupe_key`), 0) AS SIGNED), CASE WHEN LENGTH(t.`dedupe_key`) <= 65536 THEN t.`dedupe_key` END, CAST(t.`notification_id` AS CHAR), CAST(t.`open_event_id` AS CHAR), CAST(t.`subscription_id` AS CHAR)
+SELECT CAST(t.`notification_id` AS SIGNED), CAST(LEFT(?, 64) AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`locked_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`fanout_attempts` AS SIGNED), NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`dedupe_key`), 0) AS SIGNED), CASE WHEN LENGTH(t.`dedupe_key`) <= 65536 THEN t.`dedupe_key` END, CAST(t.`notification_id` AS CHAR), CAST(t.`open_event_id` AS CHAR), CAST(t.`subscription_id` AS CHAR)
 FROM `open_event_notifications` AS t
 WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL
   AND (t.`fanout_attempts` = 0 OR t.`last_attempt_at` IS NULL OR t.`last_attempt_at` <= CASE t.`fanout_attempts` WHEN 1 THEN UTC_TIMESTAMP(6) WHEN 2 THEN UTC_TIMESTAMP(6) - INTERVAL 2 SECOND ELSE UTC_TIMESTAMP(6) - INTERVAL 7 SECOND END)
@@ -385,7 +385,7 @@ UPDATE `open_event_notifications` AS t SET t.`error` = JSON_MERGE_PATCH('{}', JS
 WHERE t.`notification_id` IN ({held});
 
 -- notify: next due: [] -> Other
-SELECT CAST(0 AS SIGNED)
+SELECT CAST(0 AS SIGNED) AS w
 FROM `open_event_notifications` AS t
 WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL
   AND t.`fanout_attempts` < 3

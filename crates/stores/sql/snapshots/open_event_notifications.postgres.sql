@@ -121,7 +121,7 @@ moved AS (
 UPDATE "open_event_notifications" AS t SET "fanout_status" = 'pending', "locked_at" = GREATEST(now(), t."locked_at" + interval '1 microseconds'), "locked_by" = LEFT($2::text, 64)
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."created_at", t."dedupe_key", t."fanout_attempts", t."last_attempt_at", t."locked_at", t."locked_by", t."notification_id", t."open_event_id", t."subscription_id")
-SELECT (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text, (t."fanout_attempts")::bigint, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."dedupe_key"), 0))::bigint, CASE WHEN octet_length(t."dedupe_key") <= 65536 THEN (t."dedupe_key")::text END, (t."notification_id")::text, (t."open_event_id")::text, (t."subscription_id")::text
+SELECT (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text, (t."fanout_attempts")::bigint, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."dedupe_key"), 0))::bigint, CASE WHEN octet_length(t."dedupe_key") <= 65536 THEN (t."dedupe_key")::text END, (t."notification_id")::text, (t."open_event_id")::text, (t."subscription_id")::text
 FROM moved AS t
 ORDER BY t."notification_id";
 
@@ -328,7 +328,7 @@ SELECT (t."notification_id")::bigint
 FROM moved AS t;
 
 -- notify: next due: [] -> Other
-SELECT (0)::bigint
+SELECT (0)::bigint AS w
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
   AND t."fanout_attempts" < 3

@@ -19,7 +19,19 @@ CREATE TABLE IF NOT EXISTS `outbox` (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 -- create
-CREATE INDEX `outbox_publish_claim` ON `outbox` (`status`, `created_at`, `id`);
+ALTER TABLE `outbox` ADD COLUMN `live_group` VARCHAR(255) GENERATED ALWAYS AS (CASE WHEN ((`status` = 'PENDING') OR (`status` = 'PROCESSING')) AND `partition_key` IS NOT NULL THEN `partition_key` END) VIRTUAL;
+
+-- create
+CREATE INDEX `outbox_publish_free` ON `outbox` (`status`, `live_group`, `created_at`, `id`);
+
+-- create
+CREATE INDEX `outbox_publish_order` ON `outbox` (`live_group`, `created_at`, `id`);
+
+-- create
+CREATE INDEX `outbox_publish_fresh` ON `outbox` (`status`, `created_at`, `id`);
+
+-- create
+CREATE INDEX `outbox_publish_flight` ON `outbox` (`status`, `live_group`);
 
 -- create
 CREATE INDEX `outbox_publish_lease` ON `outbox` (`status`, `claimed_at`);
@@ -30,17 +42,80 @@ CREATE INDEX `outbox_delivered_purge` ON `outbox` (`status`, `processed_at`);
 -- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic"], joined: [] }
 
 -- publish: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CAST(t.`partition_key` AS CHAR), NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END
+SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END
 FROM `outbox` AS t
 WHERE t.`status` = 'PENDING'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
   AND t.`retry_count` < 3
   AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+  AND t.`live_group` IS NULL
 ORDER BY t.`created_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- publish: claim 1, step 2: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`claimed_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: claim groups from the start 1: [Fresh, Jumps] -> Groups
+SELECT CAST(s.g AS CHAR), s.kind,
+  (SELECT ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) FROM `outbox` AS t WHERE t.`live_group` = s.g AND t.`live_group` IS NOT NULL ORDER BY t.`created_at`, t.`id` LIMIT 1),
+  (SELECT CAST(t.`id` AS SIGNED) FROM `outbox` AS t WHERE t.`live_group` = s.g ORDER BY t.`created_at`, t.`id` LIMIT 1)
+FROM (
+  SELECT DISTINCT f.g, 0 AS kind FROM (
+    SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`status` = 'PENDING' AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`created_at` DESC, t.`id` DESC LIMIT ?) AS f
+  UNION ALL
+  SELECT r.g, 1 FROM (SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`live_group` IS NOT NULL
+    GROUP BY t.`live_group` ORDER BY t.`live_group` LIMIT ?) AS r) AS s
+ORDER BY s.kind, s.g;
+
+-- publish: claim groups from the start 2, step 1: [Ids] -> Groups
+SELECT CAST(t.`live_group` AS CHAR), 1
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids}) AND t.`live_group` IS NOT NULL
+ORDER BY t.`id`
+FOR UPDATE SKIP LOCKED;
+
+-- publish: claim groups from the start 2, step 2: [Group, Group, Run] -> Run
+SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN t.`status` = 'PROCESSING' THEN -1 WHEN ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) THEN 1 ELSE 0 END
+FROM `outbox` AS t
+WHERE t.`live_group` = ? AND t.`live_group` IS NOT NULL AND NOT EXISTS (SELECT 1 FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' AND t.`live_group` = ?)
+ORDER BY t.`created_at`, t.`id`
+LIMIT ?
+FOR UPDATE;
+
+-- publish: claim groups from the start 2, step 3: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`claimed_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)), t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
+
+-- publish: claim groups from the cursor 1: [Fresh, Cursor, Jumps] -> Groups
+SELECT CAST(s.g AS CHAR), s.kind,
+  (SELECT ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) FROM `outbox` AS t WHERE t.`live_group` = s.g AND t.`live_group` IS NOT NULL ORDER BY t.`created_at`, t.`id` LIMIT 1),
+  (SELECT CAST(t.`id` AS SIGNED) FROM `outbox` AS t WHERE t.`live_group` = s.g ORDER BY t.`created_at`, t.`id` LIMIT 1)
+FROM (
+  SELECT DISTINCT f.g, 0 AS kind FROM (
+    SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`status` = 'PENDING' AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`created_at` DESC, t.`id` DESC LIMIT ?) AS f
+  UNION ALL
+  SELECT r.g, 1 FROM (SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`live_group` > ?
+    GROUP BY t.`live_group` ORDER BY t.`live_group` LIMIT ?) AS r) AS s
+ORDER BY s.kind, s.g;
+
+-- publish: claim groups from the cursor 2, step 1: [Ids] -> Groups
+SELECT CAST(t.`live_group` AS CHAR), 1
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids}) AND t.`live_group` IS NOT NULL
+ORDER BY t.`id`
+FOR UPDATE SKIP LOCKED;
+
+-- publish: claim groups from the cursor 2, step 2: [Group, Group, Run] -> Run
+SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN t.`status` = 'PROCESSING' THEN -1 WHEN ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) THEN 1 ELSE 0 END
+FROM `outbox` AS t
+WHERE t.`live_group` = ? AND t.`live_group` IS NOT NULL AND NOT EXISTS (SELECT 1 FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' AND t.`live_group` = ?)
+ORDER BY t.`created_at`, t.`id`
+LIMIT ?
+FOR UPDATE;
+
+-- publish: claim groups from the cursor 2, step 3: [Held] -> Nothing
 UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`claimed_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)), t.`version` = t.`version` + 1
 WHERE t.`id` IN ({held});
 
@@ -308,10 +383,11 @@ DELETE FROM `outbox`
 WHERE `id` IN ({held});
 
 -- publish: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED)
+SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED) AS w
 FROM `outbox` AS t
 WHERE t.`status` = 'PENDING'
   AND t.`retry_count` < 3
+  AND t.`live_group` IS NULL
 ORDER BY t.`next_attempt_at`
 LIMIT 1;
 
@@ -335,7 +411,8 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`processed_at` AS CHAR),
   CAST(t.`next_attempt_at` AS CHAR),
   CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR)
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`live_group` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`id` IN ({ids});
 
@@ -400,7 +477,8 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`processed_at` AS CHAR),
   CAST(t.`next_attempt_at` AS CHAR),
   CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR)
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`live_group` AS CHAR)
 FROM `outbox` AS t
 ORDER BY t.`id` DESC
 LIMIT ?;
@@ -421,7 +499,8 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`processed_at` AS CHAR),
   CAST(t.`next_attempt_at` AS CHAR),
   CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR)
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`live_group` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`status` = 'DELIVERED'
 ORDER BY t.`id` DESC
@@ -443,7 +522,8 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`processed_at` AS CHAR),
   CAST(t.`next_attempt_at` AS CHAR),
   CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR)
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`live_group` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`status` = 'FAILED'
 ORDER BY t.`id` DESC
@@ -465,7 +545,8 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`processed_at` AS CHAR),
   CAST(t.`next_attempt_at` AS CHAR),
   CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR)
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`live_group` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`status` = 'PENDING'
 ORDER BY t.`id` DESC
@@ -487,7 +568,8 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`processed_at` AS CHAR),
   CAST(t.`next_attempt_at` AS CHAR),
   CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR)
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`live_group` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`status` = 'PROCESSING'
 ORDER BY t.`id` DESC
@@ -509,7 +591,8 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`processed_at` AS CHAR),
   CAST(t.`next_attempt_at` AS CHAR),
   CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR)
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`live_group` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`id` < ?
 ORDER BY t.`id` DESC
@@ -531,7 +614,8 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`processed_at` AS CHAR),
   CAST(t.`next_attempt_at` AS CHAR),
   CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR)
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`live_group` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`status` = 'DELIVERED' AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -553,7 +637,8 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`processed_at` AS CHAR),
   CAST(t.`next_attempt_at` AS CHAR),
   CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR)
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`live_group` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`status` = 'FAILED' AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -575,7 +660,8 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`processed_at` AS CHAR),
   CAST(t.`next_attempt_at` AS CHAR),
   CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR)
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`live_group` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`status` = 'PENDING' AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -597,7 +683,8 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`processed_at` AS CHAR),
   CAST(t.`next_attempt_at` AS CHAR),
   CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR)
+  CAST(t.`last_error` AS CHAR),
+  CAST(t.`live_group` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`status` = 'PROCESSING' AND t.`id` < ?
 ORDER BY t.`id` DESC

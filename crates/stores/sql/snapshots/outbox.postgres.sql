@@ -19,7 +19,16 @@ CREATE TABLE IF NOT EXISTS "outbox" (
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_claim" ON "outbox" ("created_at", "id") WHERE "status" = 'PENDING';
+CREATE INDEX IF NOT EXISTS "outbox_publish_free" ON "outbox" ("created_at", "id") WHERE "status" = 'PENDING' AND ("partition_key" IS NULL);
+
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_publish_order" ON "outbox" ("partition_key", "created_at", "id") WHERE (("status" = 'PENDING') OR ("status" = 'PROCESSING')) AND "partition_key" IS NOT NULL;
+
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_publish_fresh" ON "outbox" ((COALESCE("next_attempt_at", "created_at")), "id") WHERE "status" = 'PENDING' AND "partition_key" IS NOT NULL;
+
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_publish_flight" ON "outbox" ("partition_key") WHERE "status" = 'PROCESSING' AND "partition_key" IS NOT NULL;
 
 -- create
 CREATE INDEX IF NOT EXISTS "outbox_publish_lease" ON "outbox" ("claimed_at") WHERE "status" = 'PROCESSING';
@@ -57,6 +66,7 @@ WHERE t."status" = 'PENDING'
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
   AND t."retry_count" < 3
   AND t."created_at" < now() - interval '1 seconds'
+  AND (t."partition_key" IS NULL)
 ORDER BY t."created_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -64,9 +74,115 @@ moved AS (
 UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = GREATEST(now(), t."claimed_at" + interval '1 microseconds'), "version" = t."version" + 1
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."version")
-SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, (t."partition_key")::text, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END
+SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END
 FROM moved AS t
 ORDER BY t."created_at", t."id";
+
+-- publish: claim groups from the start 1, step 1: [Fresh, GroupsWanted, Jumps] -> Groups
+SELECT (c.g)::text, c.kind FROM (
+  WITH RECURSIVE ring AS (
+    (SELECT t."partition_key" AS g, ((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE) AS ok FROM "outbox" AS t
+    WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL
+    ORDER BY t."partition_key", t."created_at", t."id" LIMIT 1)
+    UNION ALL
+    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
+    SELECT t."partition_key" AS g, ((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE) AS ok FROM "outbox" AS t
+    WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL AND t."partition_key" > r.g
+    ORDER BY t."partition_key", t."created_at", t."id" LIMIT 1) AS n),
+  fresh AS MATERIALIZED (
+    SELECT DISTINCT f.g FROM (
+    SELECT t."partition_key" AS g FROM "outbox" AS t
+    WHERE t."status" = 'PENDING' AND t."partition_key" IS NOT NULL AND COALESCE(t."next_attempt_at", t."created_at") <= now()
+    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $1) AS f),
+  seen AS (
+    (SELECT g, ok, 1 AS kind FROM ring LIMIT $2 * 4)
+    UNION ALL SELECT (array_agg(l.g))[($2 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $2 * 4) AS l
+    UNION ALL SELECT g, NULL, 0 FROM fresh
+    UNION ALL (SELECT g, ok, 1 FROM ring OFFSET $2 * 4 LIMIT $3)
+    UNION ALL SELECT (array_agg(l.g))[($3)::int], NULL, 2 FROM (SELECT g FROM ring OFFSET $2 * 4 LIMIT $3) AS l)
+  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
+    pg_try_advisory_xact_lock(hashtext('"outbox"'::regclass::oid::text || '/publish'), hashtext((s.g)::text)) END AS mine
+  FROM seen AS s LEFT JOIN LATERAL (
+    SELECT ((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE) AS ok FROM "outbox" AS t
+    WHERE s.ok IS NULL AND s.kind < 2 AND t."partition_key" = s.g AND ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL
+    ORDER BY t."created_at", t."id" LIMIT 1) AS head ON TRUE
+  OFFSET 0) AS c
+WHERE c.mine
+LIMIT $2 + 1;
+
+-- publish: claim groups from the start 1, step 2: [Groups, Run, Limit] -> Rows
+WITH pick AS MATERIALIZED (
+SELECT r.k, g.place, r.ord
+FROM unnest(($1::text[])::varchar[]) WITH ORDINALITY AS g(g, place)
+CROSS JOIN LATERAL (
+  SELECT y.k, y.ord FROM (
+    SELECT t."id" AS k, row_number() OVER w AS ord, bool_and(((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE)) OVER w AS ok
+    FROM (SELECT * FROM "outbox" AS t WHERE t."partition_key" = g.g AND ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL
+      ORDER BY t."created_at", t."id" LIMIT $2) AS t
+    WINDOW w AS (ORDER BY t."created_at", t."id")) AS y
+  WHERE y.ok) AS r
+WHERE NOT EXISTS (SELECT 1 FROM "outbox" AS t WHERE t."partition_key" = g.g AND t."status" = 'PROCESSING' AND t."partition_key" IS NOT NULL)
+ORDER BY g.place, r.ord LIMIT $3),
+moved AS (
+UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = GREATEST(now(), t."claimed_at" + interval '1 microseconds'), "version" = t."version" + 1
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND t."status" IS NOT DISTINCT FROM 'PENDING'
+RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."version")
+SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END
+FROM moved AS t JOIN pick AS p ON p.k = t."id"
+ORDER BY p.place, p.ord;
+
+-- publish: claim groups from the cursor 1, step 1: [Cursor, Fresh, GroupsWanted, Jumps] -> Groups
+SELECT (c.g)::text, c.kind FROM (
+  WITH RECURSIVE ring AS (
+    (SELECT t."partition_key" AS g, ((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE) AS ok FROM "outbox" AS t
+    WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL AND t."partition_key" > ($1::text)::varchar
+    ORDER BY t."partition_key", t."created_at", t."id" LIMIT 1)
+    UNION ALL
+    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
+    SELECT t."partition_key" AS g, ((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE) AS ok FROM "outbox" AS t
+    WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL AND t."partition_key" > r.g
+    ORDER BY t."partition_key", t."created_at", t."id" LIMIT 1) AS n),
+  fresh AS MATERIALIZED (
+    SELECT DISTINCT f.g FROM (
+    SELECT t."partition_key" AS g FROM "outbox" AS t
+    WHERE t."status" = 'PENDING' AND t."partition_key" IS NOT NULL AND COALESCE(t."next_attempt_at", t."created_at") <= now()
+    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $2) AS f),
+  seen AS (
+    (SELECT g, ok, 1 AS kind FROM ring LIMIT $3 * 4)
+    UNION ALL SELECT (array_agg(l.g))[($3 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $3 * 4) AS l
+    UNION ALL SELECT g, NULL, 0 FROM fresh
+    UNION ALL (SELECT g, ok, 1 FROM ring OFFSET $3 * 4 LIMIT $4)
+    UNION ALL SELECT (array_agg(l.g))[($4)::int], NULL, 2 FROM (SELECT g FROM ring OFFSET $3 * 4 LIMIT $4) AS l)
+  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
+    pg_try_advisory_xact_lock(hashtext('"outbox"'::regclass::oid::text || '/publish'), hashtext((s.g)::text)) END AS mine
+  FROM seen AS s LEFT JOIN LATERAL (
+    SELECT ((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE) AS ok FROM "outbox" AS t
+    WHERE s.ok IS NULL AND s.kind < 2 AND t."partition_key" = s.g AND ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL
+    ORDER BY t."created_at", t."id" LIMIT 1) AS head ON TRUE
+  OFFSET 0) AS c
+WHERE c.mine
+LIMIT $3 + 1;
+
+-- publish: claim groups from the cursor 1, step 2: [Groups, Run, Limit] -> Rows
+WITH pick AS MATERIALIZED (
+SELECT r.k, g.place, r.ord
+FROM unnest(($1::text[])::varchar[]) WITH ORDINALITY AS g(g, place)
+CROSS JOIN LATERAL (
+  SELECT y.k, y.ord FROM (
+    SELECT t."id" AS k, row_number() OVER w AS ord, bool_and(((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE)) OVER w AS ok
+    FROM (SELECT * FROM "outbox" AS t WHERE t."partition_key" = g.g AND ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL
+      ORDER BY t."created_at", t."id" LIMIT $2) AS t
+    WINDOW w AS (ORDER BY t."created_at", t."id")) AS y
+  WHERE y.ok) AS r
+WHERE NOT EXISTS (SELECT 1 FROM "outbox" AS t WHERE t."partition_key" = g.g AND t."status" = 'PROCESSING' AND t."partition_key" IS NOT NULL)
+ORDER BY g.place, r.ord LIMIT $3),
+moved AS (
+UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = GREATEST(now(), t."claimed_at" + interval '1 microseconds'), "version" = t."version" + 1
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND t."status" IS NOT DISTINCT FROM 'PENDING'
+RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."version")
+SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END
+FROM moved AS t JOIN pick AS p ON p.k = t."id"
+ORDER BY p.place, p.ord;
 
 -- publish: load: [Ids] -> Other
 SELECT (t."id")::bigint, (t."idempotency_key")::text, (t."deal_id")::text, (t."partition_key")::text, (t."payload")::text, (t."topic")::text
@@ -248,12 +364,22 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING (t."id")::bigint;
 
 -- publish: next due: [] -> Other
-SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint
+SELECT min(u.w) FROM (
+SELECT a.w FROM (SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint AS w
 FROM "outbox" AS t
 WHERE t."status" = 'PENDING'
   AND t."retry_count" < 3
+  AND (t."partition_key" IS NULL)
 ORDER BY COALESCE(t."next_attempt_at", '-infinity')
-LIMIT 1;
+LIMIT 1) AS a
+UNION ALL
+SELECT b.w FROM (SELECT (0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END))::bigint AS w
+FROM "outbox" AS t
+WHERE t."status" = 'PENDING'
+  AND t."partition_key" IS NOT NULL
+  AND COALESCE(t."next_attempt_at", t."created_at") > now()
+ORDER BY COALESCE(t."next_attempt_at", t."created_at")
+LIMIT 1) AS b) AS u;
 
 -- publish: lag: [] -> Other
 SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "outbox" AS t WHERE t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds' ORDER BY t."created_at" LIMIT 1))::float8,

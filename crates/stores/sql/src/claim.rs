@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Role, StateId, Transition};
+use postrider_contract::{OnError, Role, StateId, Transition};
 
 use crate::draft::{Draft, Source};
 use crate::layout::Seen;
@@ -10,7 +10,7 @@ use crate::table::Table;
 use crate::value::Writes;
 use crate::{Bind, Dialect, Script, Step, Yields, ident};
 
-const NO_REASON: Source = Source::Own { reason: None };
+pub(crate) const NO_REASON: Source = Source::Own { reason: None };
 
 impl Table<'_> {
     pub fn claim(&self) -> Vec<Script> {
@@ -37,7 +37,10 @@ impl Table<'_> {
 
     /// `FROM … WHERE … ORDER BY … LIMIT …`.
     fn pick(&self, draft: &Draft<'_>, states: &[StateId]) -> String {
-        let conditions = self.claimable(states).join("\n  AND ");
+        let mut conditions = self.claimable(states);
+        // Rows that keep an order have a claim of their own.
+        conditions.extend(self.group().map(|group| self.is_free(group)));
+        let conditions = conditions.join("\n  AND ");
         let limit = draft.bind(Bind::Limit);
         format!(
             "FROM {} AS t\nWHERE {conditions}\nORDER BY {}\nLIMIT {limit}",
@@ -87,7 +90,7 @@ impl Table<'_> {
     }
 
     /// The columns that the layout and the order read.
-    fn claim_columns(&self) -> Vec<String> {
+    pub fn claim_columns(&self) -> Vec<String> {
         let mut names = BTreeSet::from([self.contract.table.id.as_str()]);
         names.extend(self.fence().into_iter().map(|(_, column)| column));
         let roles =
@@ -95,7 +98,12 @@ impl Table<'_> {
         names.extend(roles.into_iter().filter_map(|role| self.contract.column(role)));
         names.extend(self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role)));
         names.extend(self.stage.retry_rule.column.as_deref());
-        names.extend(self.contract.group.as_ref().map(|group| group.by.as_str()));
+        if let Some(group) = self.group() {
+            names.insert(&group.by);
+            if let OnError::ByColumn { column, .. } = &group.on_error {
+                names.insert(column);
+            }
+        }
         let message = self.contract.message_columns();
         names.extend(message.iter().map(|(_, column)| column.as_str()));
         names.into_iter().map(|name| self.col(name)).collect()
@@ -106,15 +114,21 @@ impl Table<'_> {
         let columns = draft.layout_columns(writes, Seen::Before).join(", ");
         let pick = self.pick(&draft, states);
         let first = draft.finish(&format!("SELECT {columns}\n{pick}\nFOR UPDATE SKIP LOCKED"), Yields::Rows);
+        let mut steps = vec![first];
+        steps.extend(self.mysql_mark(writes));
+        Script { steps }
+    }
+
+    /// Marks the rows that the step before has locked, all with one claim time.
+    pub fn mysql_mark(&self, writes: &Writes<'_>) -> Vec<Step> {
         let draft = Draft::own(self);
         draft.claims_with_bound_time.set(true);
         let sets = draft.set_list(writes);
         let among = draft.among(&self.id(), Bind::Held);
-        let second =
-            draft.finish(&format!("UPDATE {} AS t SET {sets}\nWHERE {among}", self.name()), Yields::Nothing);
-        let mut steps = vec![first, second];
+        let text = format!("UPDATE {} AS t SET {sets}\nWHERE {among}", self.name());
+        let mut steps = vec![draft.finish(&text, Yields::Nothing)];
         steps.extend(self.effect_steps(&[Transition::Claimed], writes, &NO_REASON));
-        Script { steps }
+        steps
     }
 
     /// The keys first, in order; an UPDATE gives its rows back in any order.
@@ -176,5 +190,5 @@ impl Table<'_> {
 
 /// SQLite's RETURNING does not know the table's alias. (No literal of a contract comes into these columns.)
 pub(crate) fn returning(columns: &str) -> String {
-    columns.replace("t.\"", "\"")
+    columns.replace("t.\"", "\"").replace("t.`", "`")
 }

@@ -1,6 +1,7 @@
 //! DDL: the reference tables of the contracts that we bring, a plain table for any other, and what an existing table
 //! lacks. It only ever adds: nothing here drops, rewrites or narrows.
 
+mod group;
 mod index;
 mod notify;
 mod reference;
@@ -17,7 +18,12 @@ use crate::{Dialect, Error, Shape, ShapeColumn, ident};
 
 pub use index::Index;
 pub use notify::{channel, notify};
-pub use reference::shape as reference_shape;
+
+/// The table that `create` makes of one of our own contracts, as a shape; `None` for any other.
+pub fn reference_shape(contract: &Contract, dialect: Dialect) -> Option<Shape> {
+    let shape = reference::shape(contract, dialect)?;
+    group::added(contract, dialect, shape, &mut Vec::new()).ok()
+}
 
 /// The statements that create the contract's table, what belongs to it, and its indexes.
 pub fn create(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Error> {
@@ -27,6 +33,7 @@ pub fn create(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Erro
         _ => return create_plain(contract, dialect),
     };
     let mut statements = reference::statements(contract, dialect);
+    let shape = group::added(contract, dialect, shape, &mut statements)?;
     statements.extend(index::needed(contract, dialect, &shape)?.into_iter().map(|index| index.create));
     Ok(statements)
 }
@@ -48,6 +55,7 @@ fn create_plain(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Er
         types::options(dialect)
     );
     let mut statements = vec![create];
+    let shape = group::added(contract, dialect, shape, &mut statements)?;
     statements.extend(index::needed(contract, dialect, &shape)?.into_iter().map(|index| index.create));
     Ok(statements)
 }
@@ -76,6 +84,7 @@ pub fn missing(
             statements.extend(reference::statements_of(contract, dialect, &effect.table));
         }
     }
+    let full = group::added(contract, dialect, full, &mut statements)?;
     let needed = index::needed(contract, dialect, &full)?.into_iter();
     let lacking = needed.filter(|needed| !existing.iter().any(|known| known.serves(&needed.index)));
     statements.extend(lacking.map(|needed| needed.create));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use postrider_contract::{Claimed, Retention, Role, StateId, Transition};
+use postrider_contract::{Claimed, Group, Retention, Role, StateId, Transition};
 use postrider_seams::inspect::COUNT_LIMIT;
 
 use crate::claim::returning;
@@ -210,18 +210,28 @@ WHERE {}",
 
     /// Microseconds until the first ready row falls due.
     pub fn next_due(&self) -> Script {
+        let free = self.next_due_of_rows();
+        let Some(ordered) = self.group().and_then(|group| self.next_due_of_groups(group)) else {
+            return self.one(&free);
+        };
+        self.one(&format!(
+            "SELECT min(u.w) FROM (\nSELECT a.w FROM ({free}) AS a\nUNION ALL\nSELECT b.w FROM ({ordered}) AS b) AS u"
+        ))
+    }
+
+    fn next_due_of_rows(&self) -> String {
         let mut conditions = vec![self.in_states(&self.stage.ready, Lookup::Index)];
         conditions.extend(self.has_attempts_left());
         conditions.extend(self.filter());
+        conditions.extend(self.group().map(|group| self.is_free(group)));
         let Some(due) = self.contract.column(Role::Due) else {
             conditions.extend(self.is_due());
-            let text = format!(
-                "SELECT {}\nFROM {} AS t\nWHERE {}\nLIMIT 1",
+            return format!(
+                "SELECT {} AS w\nFROM {} AS t\nWHERE {}\nLIMIT 1",
                 self.as_integer("0"),
                 self.name(),
                 conditions.join("\n  AND ")
             );
-            return self.one(&text);
         };
         let waits = match self.contract.due.null {
             postrider_contract::DueNull::Now => format!("COALESCE(0 - ({}), 0)", self.micros_since(due)),
@@ -236,13 +246,38 @@ WHERE {}",
             }
             _ => self.instant(due),
         };
-        let text = format!(
-            "SELECT {}\nFROM {} AS t\nWHERE {}\nORDER BY {order}\nLIMIT 1",
+        format!(
+            "SELECT {} AS w\nFROM {} AS t\nWHERE {}\nORDER BY {order}\nLIMIT 1",
             self.as_integer(&waits),
             self.name(),
             conditions.join("\n  AND ")
-        );
-        self.one(&text)
+        )
+    }
+
+    /// Ordered rows that are due and were not taken wait behind others: what may change that by itself is the next of
+    /// them to fall due. `None` where no index has it: the poll interval finds it then.
+    fn next_due_of_groups(&self, group: &Group) -> Option<String> {
+        let due = self.contract.column(Role::Due)?;
+        let (key, arrived) = self.freshness();
+        arrived?;
+        let by_due = self.contract.claim.order.first().is_some_and(|order| order.role == Role::Due);
+        let mut conditions = vec![self.in_states(&self.stage.ready, Lookup::Index)];
+        conditions.extend(self.filter());
+        let key = match self.dialect {
+            Dialect::Mysql if !by_due => return None,
+            Dialect::Mysql => self.instant(due),
+            Dialect::Postgres | Dialect::Sqlite => {
+                conditions.push(self.is_ordered(group));
+                key
+            }
+        };
+        conditions.push(format!("{key} > {}", self.bound(due, &Shift::NOW)));
+        Some(format!(
+            "SELECT {} AS w\nFROM {} AS t\nWHERE {}\nORDER BY {key}\nLIMIT 1",
+            self.as_integer(&format!("0 - ({})", self.micros_since(due))),
+            self.name(),
+            conditions.join("\n  AND ")
+        ))
     }
 
     /// Seconds since the oldest due row fell due, and since the oldest claim.

@@ -96,6 +96,14 @@ impl Table<'_> {
         }
     }
 
+    /// Its group and its mode, where the row keeps an order.
+    fn group_columns(&self) -> [String; 2] {
+        let Some(group) = self.group() else { return ["NULL".to_owned(), "NULL".to_owned()] };
+        let ordered = self.is_ordered(group);
+        let key = self.as_text(&self.col(&group.by));
+        [format!("CASE WHEN {ordered} THEN {key} END"), self.mode_name(group)]
+    }
+
     /// Microseconds that the row has waited since it fell due. A claim that moves the due time on hides it.
     fn waited(&self, writes: &Writes<'_>) -> String {
         self.waited_since(|column| writes.set_of(column).is_none())
@@ -138,7 +146,7 @@ impl Draft<'_> {
         columns.push(attempts);
         columns.push(table.role(Role::MaxAttempts).map_or_else(null, |column| table.as_integer(&column)));
         columns.push(text(table.stage.retry_rule.column.as_deref()));
-        columns.push(text(table.contract.group.as_ref().map(|group| group.by.as_str())));
+        columns.extend(table.group_columns());
         columns.push(text(table.contract.column(Role::Pool)));
         columns.push(table.as_integer(&table.waited(writes)));
         columns.push(table.as_integer(&table.size()));

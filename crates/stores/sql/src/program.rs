@@ -78,6 +78,12 @@ pub enum Yields {
     Rows,
     /// Key, then the new fence values, of each row whose lease was prolonged.
     Leases,
+    /// Groups as text, and how each was found (0: it has new rows, 1: on the ring, 2 and 3: not a group but where the ring
+    /// was left, NULL after a full turn). Of a look before the transaction also whether its head may go, and on MySQL the
+    /// key of its first live row. Later steps bind the groups as [`Bind::Groups`] and [`Bind::Group`].
+    Groups,
+    /// The first rows of one group, laid out as `Rows`, with one more column: 1 may go, 0 may not, -1 is in flight.
+    Run,
     /// What the statement's own documentation says.
     Other,
 }
@@ -105,6 +111,20 @@ pub enum Bind {
     After,
     /// Seconds, of an operator's "since".
     Since,
+    /// How many groups a claim wants.
+    GroupsWanted,
+    /// The most groups on the ring to look at.
+    Jumps,
+    /// The most new rows to look at.
+    Fresh,
+    /// The last group that was looked at, as text.
+    Cursor,
+    /// The groups to take rows of: a text[] on PostgreSQL, a JSON array on SQLite.
+    Groups,
+    /// One of them: the step runs once for each (MySQL).
+    Group,
+    /// The most rows of one group.
+    Run,
 }
 
 /// What a settlement gives for each row.
@@ -147,9 +167,9 @@ impl Field {
 /// waited_micros, size` (and the key, if it is one) come as 64-bit integers, everything else as text (bytes for
 /// binary columns), so that one decoder serves every table.
 ///
-/// `id, fence…, attempts, max_attempts, schedule, group, pool, waited_micros, size, field…`
+/// `id, fence…, attempts, max_attempts, schedule, group, on_error, pool, waited_micros, size, field…`
 ///
-/// A role that the contract does not have comes as NULL. A field larger than the inline limit comes as NULL, with
+/// `group` is NULL where the row keeps no order; `on_error` is the name of its mode. A role that the contract does not have comes as NULL. A field larger than the inline limit comes as NULL, with
 /// `size` telling that it was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
@@ -175,6 +195,8 @@ pub struct Program {
     ///
     /// [`bind::in_order`]: crate::bind::in_order
     pub claim: Vec<Script>,
+    /// Where rows keep an order: their claim. The one above is then for the other rows alone.
+    pub groups: Option<GroupClaim>,
     /// Yields `id, field…` for the named keys.
     pub load: Script,
     /// Yields `id, joined…` for the named keys; NULLs where the joined row is not there.
@@ -194,6 +216,19 @@ pub struct Program {
     /// Yields one nullable integer: microseconds until the next ready row falls due (negative: it is due).
     pub next_due: Script,
     pub inspect: InspectScripts,
+}
+
+/// The claim of ordered groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupClaim {
+    /// From the start of the ring. One script on PostgreSQL, whose first step looks for groups (and locks them) and
+    /// whose second takes rows of them; elsewhere the first script looks, and the second takes rows of the groups that
+    /// the caller gives it.
+    pub first: Vec<Script>,
+    /// The same, on from [`Bind::Cursor`].
+    pub after: Vec<Script>,
+    /// Rows of one group that a claim takes where other groups are free too.
+    pub run: u32,
 }
 
 /// The statements of one settling transition.

@@ -11,6 +11,7 @@ pub fn render(contract: &Contract, stage: &Stage, dialect: Dialect, shape: &Shap
     Ok(Program {
         layout: table.layout(),
         claim: table.claim(),
+        groups: table.group_claim(),
         load: table.load(),
         join: table.join(),
         settle: Transition::SETTLES

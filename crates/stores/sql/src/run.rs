@@ -6,10 +6,13 @@
 
 mod claim;
 mod duplicates;
+mod groups;
 mod inspect;
 pub mod locks;
 pub mod migrate;
 mod produce;
+mod progress;
+mod ring;
 mod settle;
 mod sweep;
 pub mod verify;
@@ -21,6 +24,9 @@ use postrider_contract::{Contract, Missing, Stage};
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Error;
 
+pub use progress::Progress;
+
+use self::ring::Ring;
 use crate::bind::Given;
 use crate::{Dialect, Program, Script, Shape, render};
 
@@ -31,13 +37,23 @@ pub trait Run: Send + Sync {
     /// This worker's id.
     fn owner(&self) -> &str;
 
-    /// Runs a script in one transaction, again where it collided with another. `doing` completes "could not …".
+    /// Runs scripts one after another in one transaction, again where it collided with another. `doing` completes
+    /// "could not …".
+    fn run_all(
+        &self,
+        doing: &str,
+        scripts: &[(&Script, Given<'_>)],
+    ) -> impl Future<Output = Result<Vec<Done>, Error>> + Send;
+
+    /// The same for one script.
     fn run(
         &self,
         doing: &str,
         script: &Script,
         given: &Given<'_>,
-    ) -> impl Future<Output = Result<Done, Error>> + Send;
+    ) -> impl Future<Output = Result<Done, Error>> + Send {
+        async move { Ok(self.run_all(doing, &[(script, given.clone())]).await?.pop().unwrap_or_default()) }
+    }
 
     /// Runs one statement on our own tables; `None` where the table is not there.
     fn ask(
@@ -57,6 +73,8 @@ pub struct Done {
     pub order: Vec<RowId>,
     /// Rows that its last step changed.
     pub affected: u64,
+    /// What a look for groups answered.
+    pub groups: Vec<Vec<Value>>,
 }
 
 impl Done {
@@ -87,6 +105,8 @@ pub struct Opened {
     pub batch: usize,
     /// Names of the row's own fields and the joined ones.
     names: Arc<[String]>,
+    /// Where the claims of ordered groups have got to.
+    ring: Arc<Ring>,
 }
 
 impl Opened {
@@ -106,7 +126,7 @@ impl Opened {
             .ok_or_else(|| format!("contract {} has no stage {stage:?}", contract.name))?;
         let program = render(&contract, &stage, dialect, &shape).map_err(|problem| problem.to_string())?;
         let names = program.layout.fields.iter().chain(&*program.layout.joined).cloned().collect();
-        Ok(Self { contract, stage, shape, program, batch, names })
+        Ok(Self { contract, stage, shape, program, batch, names, ring: Arc::default() })
     }
 
     /// Does the table keep results per recipient?

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use postrider_contract::{Condition, Contract, Expr, Literal, Role, Stage, StateId, When};
+use postrider_contract::{Condition, Contract, Expr, Group, Literal, OnError, Role, Stage, StateId, When};
 
 use crate::column::{self, Kind, Time};
-use crate::{Dialect, Error, Shape, ShapeColumn, ident};
+use crate::{Dialect, Error, Shape, ShapeColumn, ident, ordered};
 
 pub(crate) struct Table<'a> {
     pub contract: &'a Contract,
@@ -25,7 +25,10 @@ impl<'a> Table<'a> {
         dialect: Dialect,
         shape: &'a Shape,
     ) -> Result<Self, Error> {
-        let own = own_columns(contract, stage);
+        let mut own = own_columns(contract, stage);
+        if dialect == Dialect::Mysql && contract.group.as_ref().is_some_and(Group::keeps_order) {
+            own.insert(ordered::live_column(contract, stage));
+        }
         for name in own.iter().chain(&foreign_names(contract)) {
             ident::check(name)?;
         }
@@ -136,7 +139,13 @@ fn own_columns(contract: &Contract, stage: &Stage) -> BTreeSet<String> {
         names.extend(state.conditions.iter().map(|(column, _)| column.clone()));
     }
     names.extend(contract.claim.filter.iter().map(|(column, _)| column.clone()));
-    names.extend(contract.group.iter().map(|group| group.by.clone()));
+    if let Some(group) = &contract.group {
+        names.insert(group.by.clone());
+        names.extend(group.sequence.iter().cloned());
+        if let OnError::ByColumn { column, .. } = &group.on_error {
+            names.insert(column.clone());
+        }
+    }
     names.extend(stage.retry_rule.column.clone());
     names.extend(contract.writes.iter().map(|write| write.column.name.clone()));
     let swept = contract.sweeps.iter().flat_map(|sweep| &sweep.writes);
@@ -232,6 +241,14 @@ fn literals(contract: &Contract) -> Vec<&str> {
     for (_, literal) in &contract.claim.filter {
         if let Literal::Text(text) = literal {
             texts.push(text);
+        }
+    }
+    if let Some(group) = &contract.group {
+        if let Some(Literal::Text(none)) = &group.none {
+            texts.push(none);
+        }
+        if let OnError::ByColumn { values, .. } = &group.on_error {
+            texts.extend(values.keys().map(String::as_str));
         }
     }
     texts.extend(contract.sweeps.iter().filter_map(|sweep| sweep.reason.as_deref()));

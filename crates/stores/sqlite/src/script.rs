@@ -3,7 +3,7 @@
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Error;
 use postrider_sql::bind::{self, Given};
-use postrider_sql::run::{Done, Run};
+use postrider_sql::run::{Done, Progress, Run};
 use postrider_sql::{Bind, Dialect, Script, Step, Yields};
 use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
@@ -22,10 +22,10 @@ impl Run for Database {
         &self.instance
     }
 
-    async fn run(&self, doing: &str, script: &Script, given: &Given<'_>) -> Result<Done, Error> {
+    async fn run_all(&self, doing: &str, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, Error> {
         let mut patience = Patience::new(self, doing);
         loop {
-            match self.try_run(script, given).await {
+            match self.try_run(scripts).await {
                 Ok(done) => return Ok(done),
                 Err(cause) => patience.wait(cause).await?,
             }
@@ -76,17 +76,20 @@ impl<'a> Patience<'a> {
 
 impl Database {
     /// A single statement is a transaction by itself; what only reads leaves the writer alone.
-    async fn try_run(&self, script: &Script, given: &Given<'_>) -> Result<Done, sqlx::Error> {
-        if script.steps.iter().all(|step| step.sql.trim_start().starts_with("SELECT")) {
-            let mut connection = self.readers.acquire().await?;
-            return run_steps(&mut connection, &script.steps, given).await;
-        }
-        if script.steps.len() == 1 {
-            let mut connection = self.writer.acquire().await?;
-            return run_steps(&mut connection, &script.steps, given).await;
+    async fn try_run(&self, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, sqlx::Error> {
+        let reads = |step: &Step| step.sql.trim_start().starts_with("SELECT");
+        if let [(script, given)] = scripts
+            && (script.steps.len() == 1 || script.steps.iter().all(reads))
+        {
+            let pool = if script.steps.iter().all(reads) { &self.readers } else { &self.writer };
+            let mut connection = pool.acquire().await?;
+            return Ok(vec![run_steps(&mut connection, &script.steps, given).await?]);
         }
         let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
-        let done = run_steps(&mut transaction, &script.steps, given).await?;
+        let mut done = Vec::with_capacity(scripts.len());
+        for (script, given) in scripts {
+            done.push(run_steps(&mut transaction, &script.steps, given).await?);
+        }
         transaction.commit().await?;
         Ok(done)
     }
@@ -97,43 +100,46 @@ async fn run_steps(
     steps: &[Step],
     given: &Given<'_>,
 ) -> Result<Done, sqlx::Error> {
-    let mut done = Done::default();
-    let mut held: Vec<RowId> = Vec::new();
+    let mut progress = Progress::new(given);
     for step in steps {
-        if bind::needs_held(&step.binds) && held.is_empty() {
+        if progress.skips(step) {
             continue;
         }
-        let query = bound(step, given, &held);
+        let query = bound(step, given, &progress);
         if step.yields == Yields::Nothing {
-            done.affected = connection.execute(query).await?.rows_affected();
+            progress.changed(connection.execute(query).await?.rows_affected());
             continue;
         }
-        let rows: Vec<Vec<Value>> = connection.fetch_all(query).await?.iter().map(values).collect();
-        done.order = std::mem::take(&mut held);
-        held = rows.iter().filter_map(|row| row.first().cloned().and_then(bind::key)).collect();
-        done.rows = Some(rows);
+        let rows = connection.fetch_all(query).await?.iter().map(values).collect();
+        progress.yielded(step, rows);
     }
-    Ok(done)
+    Ok(progress.done)
 }
 
-fn bound(step: &Step, given: &Given<'_>, held: &[RowId]) -> Query<'static, Sqlite, SqliteArguments> {
+fn bound(step: &Step, given: &Given<'_>, progress: &Progress) -> Query<'static, Sqlite, SqliteArguments> {
     let mut query = sqlx::query(AssertSqlSafe(step.sql.as_str()));
     for bind in &step.binds {
         query = match bind {
             Bind::Limit => query.bind(i64::from(given.limit)),
             Bind::Owner => query.bind(given.owner.to_owned()),
             // Arrays are PostgreSQL's.
-            Bind::Array(_) | Bind::ClaimTime => query.bind(None::<String>),
+            Bind::Array(_) | Bind::ClaimTime | Bind::Group => query.bind(None::<String>),
             Bind::Rows(fields) => query.bind(given.json_rows(fields)),
             Bind::One(field) => one(query, given.shared(field)),
             Bind::Ids => query.bind(bind::json_ids(&given.ids)),
-            Bind::Held => query.bind(bind::json_ids(held)),
+            Bind::Held => query.bind(bind::json_ids(&progress.held)),
             Bind::After => match &given.after {
                 Some(RowId::Int(id)) => query.bind(*id),
                 Some(RowId::Text(id)) => query.bind(id.to_string()),
                 None => query.bind(None::<String>),
             },
             Bind::Since => query.bind(given.since),
+            Bind::GroupsWanted => query.bind(i64::from(given.groups.wanted)),
+            Bind::Jumps => query.bind(i64::from(given.groups.jumps)),
+            Bind::Fresh => query.bind(i64::from(given.groups.fresh)),
+            Bind::Cursor => query.bind(given.groups.cursor.clone()),
+            Bind::Groups => query.bind(bind::json_texts(&progress.groups)),
+            Bind::Run => query.bind(i64::from(progress.run_length())),
         };
     }
     query

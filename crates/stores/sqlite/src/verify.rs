@@ -43,6 +43,24 @@ impl SqliteStore {
                 }
             }
         }
+        self.group_scan().await
+    }
+
+    /// The same for the search for free groups; what it derives on the way is small.
+    async fn group_scan(&self) -> Result<Option<String>, Error> {
+        let look = self.opened.program.groups.iter().filter_map(|groups| groups.after.first());
+        for step in look.flat_map(|script| &script.steps) {
+            let sql = format!("EXPLAIN QUERY PLAN {}", step.sql);
+            let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
+            let given = Given::limit(&self.database.instance, 100);
+            let rows = self.database.run("explain the search for groups", &script, &given).await?.into_rows();
+            let mut details = rows.iter().filter_map(|row| row.last().and_then(Value::as_text));
+            if details.any(|detail| {
+                detail == "SCAN t" || detail.starts_with("SCAN t ") && !detail.contains("USING")
+            }) {
+                return Ok(Some("a scan of the table for each group".to_owned()));
+            }
+        }
         Ok(None)
     }
 }

@@ -107,5 +107,6 @@ pub fn settlement(lease: &Lease, transition: Transition) -> Settlement {
         receipt: None,
         envelope: std::collections::BTreeMap::default(),
         outcome: std::collections::BTreeMap::default(),
+        hands_back: Vec::new(),
     }
 }

@@ -28,6 +28,24 @@ pub struct Given<'a> {
     pub since: Option<f64>,
     /// MySQL's claim: in which column the pick step yields the claim time.
     pub claim_time: Option<usize>,
+    pub groups: Groups,
+}
+
+/// What a claim of ordered groups asks for.
+#[derive(Debug, Clone, Default)]
+pub struct Groups {
+    /// How many groups it wants.
+    pub wanted: u32,
+    /// The most groups on the ring to look at.
+    pub jumps: u32,
+    /// The most new rows to look at.
+    pub fresh: u32,
+    /// The last group that was looked at.
+    pub cursor: Option<String>,
+    /// Rows of one group, at least, where it has them.
+    pub run: u32,
+    /// Those that a look found, for the script that takes their rows.
+    pub found: Vec<String>,
 }
 
 impl<'a> Given<'a> {
@@ -138,6 +156,11 @@ fn hex(bytes: &[u8]) -> String {
         write!(text, "{byte:02x}").expect("writing to a String can't fail");
         text
     })
+}
+
+/// Texts as a JSON array.
+pub fn json_texts(texts: &[String]) -> String {
+    Json::Array(texts.iter().map(|text| Json::from(text.as_str())).collect()).to_string()
 }
 
 /// Keys as a JSON array.

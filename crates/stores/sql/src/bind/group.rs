@@ -21,15 +21,16 @@ pub struct Group<'a> {
     pub members: Vec<usize>,
 }
 
-/// Groups settlements, at most `most` in each. Those whose transition the program does not know come back as `Err`.
+/// Groups those settlements that `which` names, at most `most` in each. Those whose transition the program does not know come back as `Err`.
 pub fn group<'a>(
     program: &'a Program,
     moves: &[Settlement],
+    which: impl Fn(usize) -> bool,
     most: usize,
 ) -> Result<Vec<Group<'a>>, Transition> {
     let mut rounds: BTreeMap<(usize, Transition), Vec<usize>> = BTreeMap::new();
     let mut seen: HashMap<&RowId, usize> = HashMap::with_capacity(moves.len());
-    for (index, settlement) in moves.iter().enumerate() {
+    for (index, settlement) in moves.iter().enumerate().filter(|(index, _)| which(*index)) {
         // A key named twice is settled twice, one after the other: the fence then answers for the second.
         let round = seen.entry(&settlement.lease.id).and_modify(|times| *times += 1).or_insert(0);
         rounds.entry((*round, settlement.transition)).or_default().push(index);

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use postrider_contract::{Counters, StateId};
+use postrider_contract::{Counters, Hold, StateId};
 use postrider_seams::inspect::RowView;
-use postrider_seams::row::{Claimed, Fields, Lease, RowId, Value};
+use postrider_seams::row::{Claimed, Fields, Group, Lease, RowId, Value};
 use postrider_seams::store::INLINE_LIMIT;
 
 use super::given::text;
@@ -34,11 +34,13 @@ pub fn claimed(
         max_attempts: small(&get(at + 1)),
         schedule: text(get(at + 2)),
     };
-    let group = text(get(at + 3)).map(Arc::from);
-    let pool = text(get(at + 4)).map(Arc::from);
-    let waited_micros = whole(&get(at + 5)).unwrap_or(0);
-    let size = whole(&get(at + 6)).and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
-    let fields = (size <= INLINE_LIMIT).then(|| read_fields(layout, at + 7, &mut get));
+    let key = text(get(at + 3)).map(Arc::from);
+    let on_error = text(get(at + 4)).and_then(|mode| Hold::from_name(&mode)).unwrap_or(Hold::Block);
+    let group = key.map(|key| Group { key, on_error });
+    let pool = text(get(at + 5)).map(Arc::from);
+    let waited_micros = whole(&get(at + 6)).unwrap_or(0);
+    let size = whole(&get(at + 7)).and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
+    let fields = (size <= INLINE_LIMIT).then(|| read_fields(layout, at + 8, &mut get));
     Some(Claimed { lease, counters, from, group, pool, waited_micros, size, fields })
 }
 

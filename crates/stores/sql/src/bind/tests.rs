@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use postrider_contract::Transition;
+use postrider_contract::{Hold, Transition};
 use postrider_seams::row::{Lease, RowId, Value};
 use postrider_seams::store::{INLINE_LIMIT, Settlement};
 
@@ -32,6 +32,7 @@ fn program() -> Program {
             joined: Arc::from([]),
         },
         claim: Vec::new(),
+        groups: None,
         load: empty(),
         join: None,
         settle: BTreeMap::from([
@@ -69,6 +70,7 @@ fn delivered(id: i64, fence: &str) -> Settlement {
         receipt: None,
         envelope: BTreeMap::new(),
         outcome: BTreeMap::new(),
+        hands_back: Vec::new(),
     }
 }
 
@@ -80,7 +82,7 @@ fn is_uniform(group: &Group<'_>) -> bool {
 fn rows_of_one_claim_take_the_uniform_statement_sorted_by_key() {
     let program = program();
     let moves: Vec<_> = [3, 1, 2].map(|id| delivered(id, "t")).into();
-    let groups = group(&program, &moves, 500).expect("known");
+    let groups = group(&program, &moves, |_| true, 500).expect("known");
     assert_eq!(groups.len(), 1);
     assert!(is_uniform(&groups[0]));
     assert_eq!(groups[0].members, [1, 2, 0]);
@@ -91,7 +93,7 @@ fn a_receipt_of_its_own_needs_the_general_statement() {
     let program = program();
     let mut moves: Vec<_> = (0..30).map(|id| delivered(id, "t")).collect();
     moves[7].receipt = Some("250 ok".into());
-    let groups = group(&program, &moves, 500).expect("known");
+    let groups = group(&program, &moves, |_| true, 500).expect("known");
     assert_eq!(
         groups.iter().map(|group| (is_uniform(group), group.members.len())).collect::<Vec<_>>(),
         [(true, 29), (false, 1)]
@@ -102,7 +104,7 @@ fn a_receipt_of_its_own_needs_the_general_statement() {
 fn scattered_fences_share_one_general_statement() {
     let program = program();
     let moves: Vec<_> = (0..40).map(|id| delivered(id, &format!("t{id}"))).collect();
-    let groups = group(&program, &moves, 500).expect("known");
+    let groups = group(&program, &moves, |_| true, 500).expect("known");
     assert_eq!(groups.len(), 1);
     assert!(!is_uniform(&groups[0]));
     assert_eq!(groups[0].members, (0..40).collect::<Vec<_>>());
@@ -113,7 +115,7 @@ fn a_key_named_twice_is_settled_in_turn_and_nothing_is_left_out() {
     let program = program();
     let mut moves = vec![delivered(1, "a"), delivered(1, "b"), delivered(2, "a")];
     moves[1].transition = Transition::Retry;
-    let groups = group(&program, &moves, 500).expect("known");
+    let groups = group(&program, &moves, |_| true, 500).expect("known");
     assert!(groups.iter().all(|group| group.members != [0, 1]));
     let mut all: Vec<_> = groups.iter().flat_map(|group| group.members.clone()).collect();
     all.sort_unstable();
@@ -124,8 +126,11 @@ fn a_key_named_twice_is_settled_in_turn_and_nothing_is_left_out() {
 fn groups_are_cut_at_the_limit() {
     let program = program();
     let moves: Vec<_> = (0..450).map(|id| delivered(id, "t")).collect();
-    let sizes: Vec<_> =
-        group(&program, &moves, 200).expect("known").iter().map(|group| group.members.len()).collect();
+    let sizes: Vec<_> = group(&program, &moves, |_| true, 200)
+        .expect("known")
+        .iter()
+        .map(|group| group.members.len())
+        .collect();
     assert_eq!(sizes, [200, 200, 50]);
 }
 
@@ -133,7 +138,7 @@ fn groups_are_cut_at_the_limit() {
 fn an_unknown_transition_is_told_not_dropped() {
     let mut one = delivered(1, "t");
     one.transition = Transition::Skipped;
-    assert_eq!(group(&program(), &[one], 500).expect_err("unknown"), Transition::Skipped);
+    assert_eq!(group(&program(), &[one], |_| true, 500).expect_err("unknown"), Transition::Skipped);
 }
 
 #[test]
@@ -165,6 +170,7 @@ fn row(size: i64, to: Value) -> Vec<Value> {
         Value::Null,
         Value::Null,
         text("g"),
+        text("wait"),
         Value::Null,
         Value::Int(-1),
         Value::Int(size),
@@ -179,7 +185,8 @@ fn a_claimed_row_reads_by_the_layout() {
     let claimed = claimed(&layout, None, |index| values[index].clone()).expect("a key");
     assert_eq!(claimed.lease.id, RowId::Int(5));
     assert_eq!(claimed.counters.attempts, 2);
-    assert_eq!(claimed.group.as_deref(), Some("g"));
+    let group = claimed.group.expect("in a group");
+    assert_eq!((&*group.key, group.on_error), ("g", Hold::Wait));
     assert_eq!(claimed.waited_micros, -1);
     assert_eq!(claimed.fields.expect("small").get("to"), &Value::Bytes(vec![0xff]));
 }

@@ -53,6 +53,7 @@ pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
             }
         };
         table.claim_indexes().into_iter().for_each(|index| add(Some(index)));
+        table.group_indexes().into_iter().for_each(|index| add(Some(index)));
         add(table.lease_index());
         add(table.spent_index());
         table.purge_indexes().into_iter().for_each(|index| add(Some(index)));
@@ -61,29 +62,82 @@ pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
 }
 
 impl Table<'_> {
+    /// Where rows keep an order, the claim's own index holds only the others.
     fn claim_indexes(&self) -> Vec<Needed> {
         let order = self.claim_order();
-        let name = format!("{}_claim", self.stage.name);
+        let what = if self.group().is_some() { "free" } else { "claim" };
         if self.dialect == Dialect::Mysql {
-            let columns = self.contract.claim.order.iter();
-            let order: Vec<(String, bool)> = columns
-                .filter_map(|order| {
-                    self.contract.column(order.role).map(|name| (name.to_owned(), order.descending))
-                })
-                .collect();
-            let states = self.stage.ready.iter().enumerate();
-            return states
-                .map(|(index, state)| {
-                    let name = if index == 0 { name.clone() } else { format!("{name}{}", index + 1) };
-                    self.mysql_index(&name, *state, &order)
-                })
-                .collect();
+            let mut order = self.mysql_order();
+            if self.group().is_some() {
+                order.insert(0, (self.live_column(), false));
+            }
+            return self.mysql_ready_indexes(what, &order);
         }
+        let name = format!("{}_{what}", self.stage.name);
         let keys: Vec<String> =
             order.iter().map(|(key, direction)| format!("{}{direction}", index_key(key))).collect();
         let mut condition = vec![self.in_states(&self.stage.ready, Lookup::Index)];
         condition.extend(self.filter());
+        condition.extend(self.group().map(|group| self.is_free(group)));
         vec![self.partial_index(&name, &keys, &condition.join(" AND "))]
+    }
+
+    fn mysql_order(&self) -> Vec<(String, bool)> {
+        let order = self.contract.claim.order.iter();
+        let column = |order: &postrider_contract::Order| {
+            self.contract.column(order.role).map(|name| (name.to_owned(), order.descending))
+        };
+        order.filter_map(column).collect()
+    }
+
+    /// One index for each ready state.
+    fn mysql_ready_indexes(&self, what: &str, order: &[(String, bool)]) -> Vec<Needed> {
+        let states = self.stage.ready.iter().enumerate();
+        states
+            .map(|(index, state)| {
+                let number = if index == 0 { String::new() } else { (index + 1).to_string() };
+                self.mysql_index(&format!("{}_{what}{number}", self.stage.name), *state, order)
+            })
+            .collect()
+    }
+
+    /// `order`: the ring and the runs. `fresh`: new arrivals, and retries that just fell due. `flight`: is any row of
+    /// the group in flight?
+    fn group_indexes(&self) -> Vec<Needed> {
+        let Some(group) = self.group() else { return Vec::new() };
+        let named = |what: &str| format!("{}_{what}", self.stage.name);
+        if self.dialect == Dialect::Mysql {
+            let live = (self.live_column(), false);
+            let id = &self.contract.table.id;
+            let sequence = group.sequence.iter().filter(|column| *column != id).chain([id]);
+            let mut order = vec![live.clone()];
+            order.extend(sequence.map(|column| (column.clone(), false)));
+            let mut needed = vec![self.mysql_columns_index(&named("order"), order)];
+            needed.extend(self.mysql_ready_indexes("fresh", &self.mysql_order()));
+            if let Claimed::State(state) = self.stage.claimed {
+                needed.push(self.mysql_index(&named("flight"), state, &[live]));
+            }
+            return needed;
+        }
+        let by = self.quote(&group.by);
+        let mut keys = vec![by.clone()];
+        keys.extend(self.group_order(group).iter().map(|key| match key.strip_suffix(" NULLS FIRST") {
+            Some(key) => format!("{} NULLS FIRST", index_key(key)),
+            None => index_key(key),
+        }));
+        let mut needed = vec![self.partial_index(&named("order"), &keys, &self.is_live(group))];
+        let (fresh, _) = self.freshness();
+        let mut condition = vec![self.in_states(&self.stage.ready, Lookup::Index)];
+        condition.extend(self.filter());
+        condition.push(self.is_ordered(group));
+        let mut keys = vec![index_key(&fresh), self.quote(&self.contract.table.id)];
+        keys.dedup();
+        needed.push(self.partial_index(&named("fresh"), &keys, &condition.join(" AND ")));
+        if let Some(flying) = self.is_in_flight() {
+            let condition = format!("{flying} AND {}", self.is_ordered(group));
+            needed.push(self.partial_index(&named("flight"), &[by], &condition));
+        }
+        needed
     }
 
     fn lease_index(&self) -> Option<Needed> {
@@ -147,7 +201,6 @@ impl Table<'_> {
 
     /// State columns first, then the order.
     fn mysql_index(&self, name: &str, state: StateId, order: &[(String, bool)]) -> Needed {
-        let name = index_name(&self.contract.table.name, name);
         let held = self.contract.state(state).conditions.iter();
         let mut columns: Vec<(String, bool)> = held
             .filter(|(_, condition)| matches!(condition, Condition::Is(_)))
@@ -156,6 +209,11 @@ impl Table<'_> {
         let filter = self.contract.claim.filter.iter().map(|(column, _)| (column.clone(), false));
         columns.extend(filter);
         columns.extend(order.iter().cloned());
+        self.mysql_columns_index(name, columns)
+    }
+
+    fn mysql_columns_index(&self, name: &str, mut columns: Vec<(String, bool)>) -> Needed {
+        let name = index_name(&self.contract.table.name, name);
         let mut seen = BTreeSet::new();
         columns.retain(|(column, _)| seen.insert(column.clone()));
         let keys: Vec<String> = columns

@@ -96,3 +96,18 @@ fn a_renamed_column_makes_a_plain_table() {
     let statements = create(&contract, Dialect::Sqlite).expect("it renders");
     assert!(statements[0].contains("\"tries\" INTEGER NOT NULL DEFAULT 0"), "{}", statements[0]);
 }
+
+#[test]
+fn a_mysql_table_gets_the_column_that_ordered_groups_need_before_its_indexes() {
+    let contract = builtin("outbox");
+    let mut shape = reference_shape(&contract, Dialect::Mysql).expect("one of ours");
+    shape.columns.retain(|column| column.name != "live_group");
+    let added = missing(&contract, &shape, &[], Dialect::Mysql).expect("it renders");
+    assert_eq!(
+        added[0],
+        "ALTER TABLE `outbox` ADD COLUMN `live_group` VARCHAR(255) GENERATED ALWAYS AS (CASE WHEN ((`status` = 'PENDING') \
+         OR (`status` = 'PROCESSING')) AND `partition_key` IS NOT NULL THEN `partition_key` END) VIRTUAL"
+    );
+    let order = "CREATE INDEX `outbox_publish_order` ON `outbox` (`live_group`, `created_at`, `id`)";
+    assert!(added.iter().any(|statement| statement == order), "{added:#?}");
+}

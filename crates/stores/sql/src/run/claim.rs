@@ -7,20 +7,28 @@ use postrider_contract::StateId;
 use postrider_seams::row::{Claimed, Fields, Lease, RowId, Value};
 use postrider_seams::store::{Error, Want};
 
-use super::{Done, Opened, Run};
+use super::{Done, Opened, Run, ring};
 use crate::bind::{self, Given};
 
 impl Opened {
     pub async fn claim(&self, on: &impl Run, want: &Want) -> Result<Vec<Claimed>, Error> {
+        let mut claimed = match &self.program.groups {
+            None => self.claim_rows(on, want.limit).await?,
+            Some(groups) => self.claim_both(on, groups, want.limit).await?,
+        };
+        self.join_claimed(on, &mut claimed).await;
+        Ok(claimed)
+    }
+
+    /// Rows that keep no order.
+    pub(super) async fn claim_rows(&self, on: &impl Run, limit: u32) -> Result<Vec<Claimed>, Error> {
         let mut claimed: Vec<Claimed> = Vec::new();
         for (index, script) in self.program.claim.iter().enumerate() {
-            let taken = u32::try_from(claimed.len()).unwrap_or(u32::MAX);
-            let left = want.limit.saturating_sub(taken);
+            let left = limit.saturating_sub(count(&claimed));
             if left == 0 {
                 break;
             }
-            let claim_time = self.program.layout.claim_time.map(|fence| fence + 1);
-            let given = Given { claim_time, ..Given::limit(on.owner(), left) };
+            let given = Given { claim_time: self.claim_time(), ..Given::limit(on.owner(), left) };
             let done = match on.run("claim rows", script, &given).await {
                 Ok(done) => done,
                 // What was claimed by now is ours: it is worked on, and the next claim meets the error again.
@@ -32,8 +40,12 @@ impl Opened {
             };
             claimed.extend(self.read_claimed(done, self.claimed_from(index)));
         }
-        self.join_claimed(on, &mut claimed).await;
         Ok(claimed)
+    }
+
+    /// MySQL: the column in which a pick yields the claim time.
+    pub(super) fn claim_time(&self) -> Option<usize> {
+        self.program.layout.claim_time.map(|fence| fence + 1)
     }
 
     pub async fn load(&self, on: &impl Run, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
@@ -54,6 +66,9 @@ impl Opened {
     }
 
     pub async fn next_due(&self, on: &impl Run) -> Result<Option<Duration>, Error> {
+        if self.program.groups.is_some() && self.ring.is_unfinished() {
+            return Ok(Some(ring::PAUSE));
+        }
         let given = Given::limit(on.owner(), 1);
         let done = on.run("look for the next due row", &self.program.next_due, &given).await?;
         Ok(match done.first() {
@@ -62,7 +77,7 @@ impl Opened {
         })
     }
 
-    fn read_claimed(&self, mut done: Done, from: Option<StateId>) -> Vec<Claimed> {
+    pub(super) fn read_claimed(&self, mut done: Done, from: Option<StateId>) -> Vec<Claimed> {
         let order = std::mem::take(&mut done.order);
         let mut claimed = Vec::new();
         for mut row in done.into_rows() {
@@ -119,6 +134,10 @@ impl Opened {
         values.resize(self.names.len(), Value::Null);
         Fields::new(self.names.clone(), values)
     }
+}
+
+pub(super) fn count(claimed: &[Claimed]) -> u32 {
+    u32::try_from(claimed.len()).unwrap_or(u32::MAX)
 }
 
 /// Moves a value out of its row; NULL past the end.

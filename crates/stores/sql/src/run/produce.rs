@@ -28,6 +28,7 @@ impl Opened {
             receipt: None,
             envelope,
             outcome: Detail::new(),
+            hands_back: Vec::new(),
         };
         let done = on.run("write a row", &script, &Given::settlements(on.owner(), vec![&carrier])).await?;
         match done.first() {

@@ -8,18 +8,16 @@ use postrider_seams::store::{Class, Error, Held, Settlement};
 use super::claim::taken_from;
 use super::{Opened, Run};
 use crate::Script;
-use crate::bind::{self, Given};
+use crate::bind::{self, Given, Group};
 
 impl Opened {
     pub async fn settle(&self, on: &impl Run, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
-        let groups = bind::group(&self.program, moves, self.batch).map_err(|transition| {
-            let (contract, stage) = (&self.contract.name, &self.stage.name);
-            Error::new(
-                Class::Permanent,
-                format!("contract {contract} has no move {transition} in stage {stage}"),
-            )
-        })?;
+        let holding: Vec<usize> = (0..moves.len()).filter(|at| !moves[*at].hands_back.is_empty()).collect();
+        let groups = self.grouped(moves, |at| moves[at].hands_back.is_empty())?;
         let mut answers = vec![Held::Lost; moves.len()];
+        for at in holding {
+            answers[at] = self.settle_holding(on, &moves[at]).await?;
+        }
         for group in groups {
             let held = settle_group(on, group.script, moves, &group.members).await?;
             for index in group.members {
@@ -29,6 +27,50 @@ impl Opened {
             }
         }
         Ok(answers)
+    }
+
+    fn grouped(&self, moves: &[Settlement], which: impl Fn(usize) -> bool) -> Result<Vec<Group<'_>>, Error> {
+        bind::group(&self.program, moves, which, self.batch).map_err(|transition| {
+            let (contract, stage) = (&self.contract.name, &self.stage.name);
+            Error::new(
+                Class::Permanent,
+                format!("contract {contract} has no move {transition} in stage {stage}"),
+            )
+        })
+    }
+
+    /// A row that holds its group, and those behind it that are handed back: one transaction, the rest first.
+    async fn settle_holding(&self, on: &impl Run, settlement: &Settlement) -> Result<Held, Error> {
+        let rest: Vec<Settlement> = settlement.hands_back.iter().cloned().map(Settlement::released).collect();
+        let own = std::slice::from_ref(settlement);
+        let mut scripts: Vec<(&Script, Given<'_>)> = Vec::new();
+        for (moves, groups) in [(&*rest, self.grouped(&rest, |_| true)?), (own, self.grouped(own, |_| true)?)]
+        {
+            for group in groups {
+                let members = group.members.iter().map(|at| &moves[*at]).collect();
+                scripts.push((group.script, Given::settlements(on.owner(), members)));
+            }
+        }
+        match on.run_all("settle a run", &scripts).await {
+            Ok(mut done) => {
+                let rows = done.pop().unwrap_or_default().into_rows();
+                let is_own = |mut row: Vec<_>| {
+                    bind::key(taken_from(&mut row, 0)).as_ref() == Some(&settlement.lease.id)
+                };
+                Ok(if rows.into_iter().any(is_own) { Held::Held } else { Held::Lost })
+            }
+            // The row itself is at fault: the rest goes back without it, and it is left to its lease, which holds its
+            // group for as long.
+            Err(error) if error.class == Class::Permanent => {
+                let id = &settlement.lease.id;
+                tracing::error!(%id, %error, "a row can't be settled; it is left to its lease");
+                for group in self.grouped(&rest, |_| true)? {
+                    settle_group(on, group.script, &rest, &group.members).await?;
+                }
+                Ok(Held::Lost)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     pub async fn extend(&self, on: &impl Run, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {

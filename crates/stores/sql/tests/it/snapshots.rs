@@ -145,6 +145,13 @@ fn scripts(program: &Program) -> Vec<(String, &Script)> {
     for (index, script) in program.claim.iter().enumerate() {
         all.push((format!("claim {}", index + 1), script));
     }
+    if let Some(groups) = &program.groups {
+        for (from, scripts) in [("the start", &groups.first), ("the cursor", &groups.after)] {
+            for (index, script) in scripts.iter().enumerate() {
+                all.push((format!("claim groups from {from} {}", index + 1), script));
+            }
+        }
+    }
     all.push(("load".to_owned(), &program.load));
     all.extend(program.join.as_ref().map(|script| ("join".to_owned(), script)));
     for (transition, settle) in &program.settle {

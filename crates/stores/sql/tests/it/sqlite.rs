@@ -197,7 +197,8 @@ async fn every_claim_is_served_by_its_index_without_a_sort() {
         for (index, stage) in contract.stages.iter().enumerate() {
             let bench = open(name, index, None).await;
             let plan = bench.plan(&bench.program.claim[0].steps[0]).await;
-            let claim_index = format!("{name}_{}_claim", stage.name);
+            let kind = if contract.group.is_some() { "free" } else { "claim" };
+            let claim_index = format!("{name}_{}_{kind}", stage.name);
             assert!(
                 plan.contains(&claim_index) && !plan.contains("TEMP B-TREE"),
                 "{name} {}: {plan}",

@@ -1,0 +1,217 @@
+//! Delivers ordered runs: rows of one group, in their order, never by two deliveries at once.
+//!
+//! A run goes in one call where the transport keeps the order of a call (pipelined), else one row a call; what is left
+//! of it waits its turn again, so that no group waits for another. A failure that holds the group ends the run: the
+//! failed row is settled together with the rest, which is handed back. Where later rows of a pipelined call were taken
+//! although an earlier one failed, they count as delivered: what then holds is that each row was first sent in order.
+//! Invariant: every row given to this module is pushed to `ended` or back to `waiting` exactly once.
+
+use std::collections::VecDeque;
+
+use postrider_contract::Transition;
+use postrider_seams::store::Class;
+use postrider_seams::{Claimed, Envelope, Failure, Outcome};
+use tokio::sync::SemaphorePermit;
+use tokio::time::Instant;
+
+use crate::batch::HeldRow;
+use crate::deliverer::{LEASE_MARGIN, compose, send};
+use crate::ended::Ended;
+use crate::runner::Runner;
+use crate::waiting::Run;
+use crate::{decide, prober};
+
+/// What goes now, and what waits behind it.
+struct Under<'a> {
+    now: Vec<(HeldRow, Part)>,
+    rest: Run,
+    /// Room for a large row.
+    _bytes: Option<SemaphorePermit<'a>>,
+}
+
+/// One row of a run on its way.
+enum Part {
+    /// Not yet composed.
+    Fresh,
+    Composed(Envelope),
+    /// It could not be composed.
+    Failed(Outcome),
+    Sent(Envelope, Outcome),
+}
+
+/// Delivers the next rows of each run in one call, at most `most` in all.
+pub(crate) async fn deliver(runner: &Runner, runs: Vec<Run>, most: usize) {
+    let mut under = Vec::with_capacity(runs.len());
+    let mut room = most.max(1);
+    for run in runs {
+        // A large row goes alone: two that wait for room while they hold some could wait for each other.
+        let large = run.front().is_some_and(|held| held.row.fields.is_none());
+        if room == 0 || (large && !under.is_empty()) {
+            runner.waiting.put_back(run);
+        } else if let Some(begun) = begin(runner, run, room).await {
+            room = if large { 0 } else { room - begun.now.len() };
+            under.push(begun);
+        }
+    }
+    compose_all(runner, &mut under).await;
+    send_all(runner, &mut under).await;
+    for under in under {
+        finish(runner, under);
+    }
+}
+
+/// Hands a whole run back, unspent.
+pub(crate) fn give_back(run: Run) -> Option<Ended> {
+    let mut leases = run.into_iter().map(|held| held.lease);
+    let first = leases.next()?;
+    Some(Ended { rest: leases.collect(), ..Ended::released(first) })
+}
+
+/// Chooses what goes now. `None` where nothing can: the run has been handed back.
+async fn begin(runner: &Runner, run: Run, room: usize) -> Option<Under<'_>> {
+    let mut rest = if runner.state.is_open() { keep_safe(runner, run) } else { release(runner, run) };
+    if rest.front()?.row.fields.is_none() {
+        return begin_large(runner, rest).await;
+    }
+    let most = if runner.transport.keeps_order() { room } else { 1 };
+    let inline = rest.iter().take(most).take_while(|held| held.row.fields.is_some()).count();
+    let now = rest.drain(..inline).map(|held| (held, Part::Fresh)).collect();
+    Some(Under { now, rest, _bytes: None })
+}
+
+/// A row whose fields were too large for the claim goes alone.
+async fn begin_large(runner: &Runner, mut rest: Run) -> Option<Under<'_>> {
+    let mut first = rest.pop_front()?;
+    let limit = runner.lane.composer.size_limit();
+    if first.row.size > limit {
+        let reason =
+            format!("the message is too large: {} bytes, at most {limit} are allowed", first.row.size);
+        let part = Part::Failed(Outcome::Rejected(Failure::new(reason)));
+        return Some(Under { now: vec![(first, part)], rest, _bytes: None });
+    }
+    let bytes = runner.room_for(first.row.size).await;
+    let loaded = match first.lease.current() {
+        Some(lease) => runner.store.load(&[lease]).await.map(|mut loaded| loaded.pop().flatten()),
+        None => Ok(None),
+    };
+    match loaded {
+        Ok(Some(fields)) => {
+            first.row.fields = Some(fields);
+            Some(Under { now: vec![(first, Part::Fresh)], rest, _bytes: bytes })
+        }
+        // Handed back it would be claimed again at once, and fail again, for ever.
+        Err(error) if error.class == Class::Permanent => {
+            let reason = format!("the row could not be read: {error}");
+            let part = Part::Failed(Outcome::Rejected(Failure::new(reason)));
+            Some(Under { now: vec![(first, part)], rest, _bytes: bytes })
+        }
+        other => {
+            if let Err(error) = other {
+                tracing::warn!(lane = runner.state.name, row = %first.row.lease.id, %error, "a large row could not be read; handed back");
+            }
+            rest.push_front(first);
+            release(runner, rest);
+            None
+        }
+    }
+}
+
+/// From the first row whose lease was lost, or ends too soon, nothing may go: another worker may have that row.
+fn keep_safe(runner: &Runner, mut run: Run) -> Run {
+    let horizon = Instant::now() + LEASE_MARGIN.min(runner.store.capabilities().lease / 4);
+    let safe = run.iter().take_while(|held| held.lease.is_held() && held.lease.runs_out() > horizon).count();
+    release(runner, run.split_off(safe));
+    run
+}
+
+fn release(runner: &Runner, run: Run) -> Run {
+    runner.ended.push(give_back(run).into_iter().collect());
+    VecDeque::new()
+}
+
+async fn compose_all(runner: &Runner, under: &mut [Under<'_>]) {
+    let fresh =
+        under.iter_mut().flat_map(|under| &mut under.now).filter(|(_, part)| matches!(part, Part::Fresh));
+    let mut fresh: Vec<&mut (HeldRow, Part)> = fresh.collect();
+    if fresh.is_empty() {
+        return;
+    }
+    let rows: Vec<Claimed> = fresh.iter().map(|one| one.0.row.clone()).collect();
+    for (one, composed) in fresh.iter_mut().zip(compose(runner, &rows).await) {
+        one.1 = match composed {
+            Ok(envelope) => Part::Composed(envelope),
+            Err(outcome) => Part::Failed(outcome),
+        };
+    }
+}
+
+/// Sends what may go: of each run, up to the first row that holds it.
+async fn send_all(runner: &Runner, under: &mut [Under<'_>]) {
+    let mut going: Vec<&mut Part> = Vec::new();
+    for under in under {
+        for (held, part) in &mut under.now {
+            match part {
+                Part::Failed(outcome) if holds(runner, held, decide::transition(runner, held, outcome)) => {
+                    break;
+                }
+                Part::Composed(_) => going.push(part),
+                Part::Fresh | Part::Failed(_) | Part::Sent(..) => {}
+            }
+        }
+    }
+    let envelopes: Vec<Envelope> = going
+        .iter()
+        .filter_map(|part| match part {
+            Part::Composed(envelope) => Some(envelope.clone()),
+            _ => None,
+        })
+        .collect();
+    if envelopes.is_empty() {
+        return;
+    }
+    let outcomes = send(runner, &envelopes).await;
+    prober::note(runner, &outcomes);
+    for ((part, envelope), outcome) in going.into_iter().zip(envelopes).zip(outcomes) {
+        *part = Part::Sent(envelope, outcome);
+    }
+}
+
+/// Settles what was tried. If a row holds its group, all behind it that were not taken go back with it.
+fn finish(runner: &Runner, under: Under<'_>) {
+    let mut ended: Vec<Ended> = Vec::with_capacity(under.now.len());
+    let mut holder: Option<usize> = None;
+    let mut back = Vec::new();
+    for (held, part) in under.now {
+        let on_error = held.row.group.as_ref().map(|group| group.on_error);
+        let (envelope, outcome) = match part {
+            Part::Sent(envelope, outcome) => (Some(envelope), outcome),
+            Part::Failed(outcome) if holder.is_none() => (None, outcome),
+            Part::Fresh | Part::Composed(_) | Part::Failed(_) => {
+                back.push(held.lease);
+                continue;
+            }
+        };
+        let one = decide::ended(runner, held, envelope, outcome);
+        let untried = matches!(one.transition, Transition::Deferred | Transition::Released);
+        if holder.is_some() && untried {
+            back.push(one.lease);
+            continue;
+        }
+        let holds = on_error.is_some_and(|on_error| runner.stage().holds(on_error, one.transition));
+        ended.push(one);
+        if holds && holder.is_none() {
+            holder = Some(ended.len() - 1);
+        }
+    }
+    match holder {
+        Some(at) => {
+            ended[at].rest = back.into_iter().chain(under.rest.into_iter().map(|held| held.lease)).collect();
+        }
+        None => runner.waiting.put_back(under.rest),
+    }
+    runner.ended.push(ended);
+}
+
+fn holds(runner: &Runner, held: &HeldRow, transition: Transition) -> bool {
+    held.row.group.as_ref().is_some_and(|group| runner.stage().holds(group.on_error, transition))
+}

@@ -1,0 +1,117 @@
+//! Ordered groups, as plainly as can be: the whole table is looked at, and the rules read as they are spoken.
+
+use std::collections::BTreeMap;
+
+use postrider_contract::{Claimed, Group, Hold, OnError, When};
+use postrider_seams::{RowId, Value};
+
+use crate::condition::{counters, get, int, literal, state_of};
+use crate::store::MemoryStore;
+use crate::table::{Key, Row, Table, key};
+
+/// A row's place in its group.
+type Place = (Vec<Key>, RowId);
+
+impl MemoryStore {
+    fn group(&self) -> Option<&Group> {
+        self.contract().group.as_ref().filter(|group| group.keeps_order())
+    }
+
+    /// The row's group and mode, where it keeps an order.
+    pub(crate) fn ordered(&self, row: &Row) -> Option<(String, Hold)> {
+        let group = self.group()?;
+        let value = get(row, &group.by);
+        let name = match value {
+            Value::Text(text) => text.clone(),
+            Value::Int(int) => int.to_string(),
+            _ => return None,
+        };
+        if group.none.as_ref().is_some_and(|none| literal(none) == *value) {
+            return None;
+        }
+        let mode = match &group.on_error {
+            OnError::Always(_) => None,
+            OnError::ByColumn { column, .. } => get(row, column).as_text(),
+        };
+        let hold = group.hold(mode);
+        (hold != Hold::Parallel).then_some((name, hold))
+    }
+
+    /// Rows of ordered groups: behind each head that may go, a run of those that may go too.
+    pub(crate) fn pick_ordered(
+        &self,
+        table: &Table,
+        now: i64,
+        limit: usize,
+        takes: &impl Fn(&Row) -> bool,
+    ) -> Vec<RowId> {
+        let Some(group) = self.group() else { return Vec::new() };
+        let mut runs: Vec<Vec<RowId>> = Vec::new();
+        for places in self.live_groups(table, group).into_values() {
+            let rows = || places.iter().map(|(_, id)| (id, &table.rows[id]));
+            if rows().any(|(_, row)| self.is_in_flight(row)) {
+                continue;
+            }
+            let holding = rows().filter(|(_, row)| !self.is_passed(row, now, takes));
+            let run: Vec<RowId> = holding
+                .take_while(|(_, row)| self.is_ready(row) && takes(row))
+                .map(|(id, _)| id.clone())
+                .collect();
+            if !run.is_empty() {
+                runs.push(run);
+            }
+        }
+        let most = (limit / runs.len().max(1)).max(group.run as usize);
+        runs.into_iter().flat_map(|run| run.into_iter().take(most)).take(limit).collect()
+    }
+
+    /// Every row that can hold back others, by group, in order.
+    fn live_groups(&self, table: &Table, group: &Group) -> BTreeMap<String, Vec<Place>> {
+        let mut groups: BTreeMap<String, Vec<Place>> = BTreeMap::new();
+        for (id, row) in &table.rows {
+            let Some((name, hold)) = self.ordered(row) else { continue };
+            let live =
+                state_of(self.contract(), row).is_some_and(|state| self.stage().live(hold).contains(&state));
+            if live && crate::condition::is_ours(self.contract(), row) {
+                let place = group.sequence.iter().map(|column| key(get(row, column), false)).collect();
+                groups.entry(name).or_default().push((place, id.clone()));
+            }
+        }
+        for places in groups.values_mut() {
+            places.sort();
+        }
+        groups
+    }
+
+    fn is_ready(&self, row: &Row) -> bool {
+        state_of(self.contract(), row).is_some_and(|state| self.stage().ready.contains(&state))
+    }
+
+    fn is_in_flight(&self, row: &Row) -> bool {
+        matches!(self.stage().claimed, Claimed::State(claimed) if state_of(self.contract(), row) == Some(claimed))
+    }
+
+    /// Need those behind it not wait for it?
+    fn is_passed(&self, row: &Row, now: i64, takes: &impl Fn(&Row) -> bool) -> bool {
+        match self.ordered(row) {
+            Some((_, Hold::Next)) => {
+                let failed = counters(self.contract(), self.stage(), row).attempts > 0;
+                failed && self.is_ready(row) && !takes(row)
+            }
+            Some((_, Hold::Block)) => self.is_expired(row, now),
+            _ => false,
+        }
+    }
+
+    /// Was it stopped, and is its time over?
+    fn is_expired(&self, row: &Row, now: i64) -> bool {
+        let state = state_of(self.contract(), row);
+        self.contract().sweeps.iter().any(|sweep| match &sweep.when {
+            When::At { column } => {
+                let stops = self.stage().stopped().contains(&sweep.to) && !sweep.publish;
+                stops && state == Some(sweep.to) && int(get(row, column)).is_some_and(|at| at <= now)
+            }
+            When::Always | When::OlderThan { .. } => false,
+        })
+    }
+}

@@ -1,0 +1,310 @@
+//! The claim of ordered groups: look for groups whose head may go, take a mutex for each, and then, under it and with
+//! what is committed by then, a run of rows behind each head. One statement can't be right: what it sees is older than
+//! the lock that it takes.
+//!
+//! | | look | mutex | run |
+//! |---|---|---|---|
+//! | PostgreSQL | in the transaction, lazily | an advisory lock of the transaction | a second statement |
+//! | MySQL | before it | the first live row, SKIP LOCKED | a locking read for each group |
+//! | SQLite | before it | the one writer | one SELECT |
+//!
+//! A look sees groups on the ring (all of them in their order) from a cursor on, and those of the newest due rows; both
+//! are bounded, so that any number of held groups costs a claim the same, and a new group among them is found at once.
+
+use postrider_contract::{Group, Transition};
+
+use crate::claim::{NO_REASON, returning};
+use crate::column::{Kind, postgres_type};
+use crate::condition::Lookup;
+use crate::draft::Draft;
+use crate::layout::Seen;
+use crate::table::Table;
+use crate::value::Writes;
+use crate::{Bind, Dialect, GroupClaim, Script, Step, Yields};
+
+/// The conditions and names that every statement here is made of.
+struct Parts {
+    table: String,
+    /// The group, as the indexes have it.
+    by: String,
+    live: String,
+    /// LIVE and not PASSED.
+    holding: String,
+    ready: String,
+    order: String,
+}
+
+/// From where on the ring?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    Start,
+    Cursor,
+}
+
+impl Table<'_> {
+    pub fn group_claim(&self) -> Option<GroupClaim> {
+        let group = self.group()?;
+        let parts = Parts {
+            table: self.name(),
+            by: self.col(&self.group_column(group)),
+            live: self.is_live(group),
+            holding: self.holding(group),
+            ready: self.is_ready(),
+            order: self.group_order(group).join(", "),
+        };
+        let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, Transition::Claimed));
+        let scripts = |from: From| match self.dialect {
+            Dialect::Postgres => {
+                let look = self.postgres_group_look(group, &parts, from);
+                vec![Script { steps: vec![look, self.postgres_group_take(group, &parts, &writes)] }]
+            }
+            Dialect::Mysql => {
+                let look = Script { steps: vec![self.mysql_group_look(&parts, from)] };
+                vec![look, self.mysql_group_take(&parts, &writes)]
+            }
+            Dialect::Sqlite => {
+                let look = Script { steps: vec![self.sqlite_group_look(group, &parts, from)] };
+                vec![look, self.sqlite_group_take(group, &parts, &writes)]
+            }
+        };
+        Some(GroupClaim { first: scripts(From::Start), after: scripts(From::Cursor), run: group.run })
+    }
+
+    fn holding(&self, group: &Group) -> String {
+        let live = self.is_live(group);
+        self.not_passed(group).map_or_else(|| live.clone(), |not_passed| format!("{live} AND {not_passed}"))
+    }
+
+    /// The groups of the newest due rows.
+    fn fresh(&self, draft: &Draft<'_>, group: &Group, by: &str) -> String {
+        let (key, arrived) = self.freshness();
+        let mut conditions = vec![self.in_states(&self.stage.ready, Lookup::Index)];
+        conditions.extend(self.filter());
+        conditions.push(self.is_ordered(group));
+        conditions.extend(arrived);
+        let id = if key == self.id() { String::new() } else { format!(", {} DESC", self.id()) };
+        format!(
+            "SELECT {by} AS g FROM {} AS t\n    WHERE {}\n    ORDER BY {key} DESC{id} LIMIT {}",
+            self.name(),
+            conditions.join(" AND "),
+            draft.bind(Bind::Fresh)
+        )
+    }
+
+    /// A group in its column's own type.
+    fn group_value(&self, group: &Group, text: &str) -> String {
+        match (self.dialect, self.kind(&group.by)) {
+            (Dialect::Postgres, _) => {
+                format!("({text}::text)::{}", postgres_type(&self.shape_of(&group.by).sql_type))
+            }
+            (_, Kind::Integer) => self.as_integer(text),
+            _ => text.to_owned(),
+        }
+    }
+
+    /// The ring is a recursion that the LIMIT above it cuts short: no more groups are looked at than are needed. Some of
+    /// it comes first, so that it always moves on, then new rows, then more of it. Two marks tell where it got to; NULL
+    /// is a full turn. Its rows are the groups' first live ones, so they know by themselves whether they may go.
+    fn postgres_group_look(&self, group: &Group, parts: &Parts, from: From) -> Step {
+        let draft = Draft::own(self);
+        let Parts { table, by, live, holding, ready, order } = parts;
+        let ok = match self.not_passed(group) {
+            Some(not_passed) => format!("CASE WHEN {not_passed} THEN {ready} END"),
+            None => ready.clone(),
+        };
+        let next = |than: &str| {
+            format!(
+                "SELECT {by} AS g, {ok} AS ok FROM {table} AS t\n    WHERE {live}{than}\n    ORDER BY {by}, {order} LIMIT 1"
+            )
+        };
+        let first = match from {
+            From::Start => next(""),
+            From::Cursor => {
+                next(&format!(" AND {by} > {}", self.group_value(group, &draft.bind(Bind::Cursor))))
+            }
+        };
+        let following = next(&format!(" AND {by} > r.g"));
+        let fresh = self.fresh(&draft, group, by);
+        let (wanted, jumps) = (draft.bind(Bind::GroupsWanted), draft.bind(Bind::Jumps));
+        // By the table's own number: one of the same name in another schema has locks of its own.
+        let (name, stage) = (self.text(table), self.text(&format!("/{}", self.stage.name)));
+        let text = format!(
+            "SELECT (c.g)::text, c.kind FROM (\n  WITH RECURSIVE ring AS (\n    ({first})\n    UNION ALL\n    \
+             SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (\n    {following}) AS n),\n  fresh AS MATERIALIZED (\n    \
+             SELECT DISTINCT f.g FROM (\n    {fresh}) AS f),\n  seen AS (\n    (SELECT g, ok, 1 AS kind FROM ring LIMIT \
+             {wanted} * 4)\n    UNION ALL SELECT (array_agg(l.g))[({wanted} * 4)::int], NULL, 3 FROM (SELECT g FROM ring \
+             LIMIT {wanted} * 4) AS l\n    UNION ALL SELECT g, NULL, 0 FROM fresh\n    UNION ALL (SELECT g, ok, 1 FROM \
+             ring OFFSET {wanted} * 4 LIMIT {jumps})\n    UNION ALL SELECT (array_agg(l.g))[({jumps})::int], NULL, 2 FROM \
+             (SELECT g FROM ring OFFSET {wanted} * 4 LIMIT {jumps}) AS l)\n  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 \
+             THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN\n    pg_try_advisory_xact_lock(hashtext({name}::regclass::oid::text \
+             || {stage}), hashtext((s.g)::text)) END AS mine\n  FROM seen AS s LEFT JOIN LATERAL (\n    SELECT {ready} AS ok FROM \
+             {table} AS t\n    WHERE s.ok IS NULL AND s.kind < 2 AND {by} = s.g AND {holding}\n    ORDER BY {order} \
+             LIMIT 1) AS head ON TRUE\n  OFFSET 0) AS c\nWHERE c.mine\nLIMIT {wanted} + 1"
+        );
+        draft.finish(&text, Yields::Groups)
+    }
+
+    /// A row that changed since the snapshot is left alone: the state is compared again.
+    fn postgres_group_take(&self, group: &Group, parts: &Parts, writes: &Writes<'_>) -> Step {
+        let draft = Draft::own(self);
+        let Parts { table, by, holding, ready, order, .. } = parts;
+        let groups = draft.bind(Bind::Groups);
+        let kind = postgres_type(&self.shape_of(&group.by).sql_type);
+        let idle = self.none_in_flight(group, &format!("{by} = g.g"));
+        let sets = draft.set_list(writes);
+        let effects = draft.effect_parts(&[Transition::Claimed], writes);
+        let returned = if effects.is_empty() { self.claim_columns().join(", ") } else { "t.*".to_owned() };
+        let columns = draft.layout_columns(writes, Seen::After).join(", ");
+        let id = self.id();
+        let text = format!(
+            "WITH pick AS MATERIALIZED (\nSELECT r.k, g.place, r.ord\nFROM unnest(({groups}::text[])::{kind}[]) WITH \
+             ORDINALITY AS g(g, place)\nCROSS JOIN LATERAL (\n  SELECT y.k, y.ord FROM (\n    SELECT {id} AS k, \
+             row_number() OVER w AS ord, bool_and({ready}) OVER w AS ok\n    FROM (SELECT * FROM {table} AS t WHERE \
+             {by} = g.g AND {holding}\n      ORDER BY {order} LIMIT {}) AS t\n    WINDOW w AS (ORDER BY {order})) AS y\n  \
+             WHERE y.ok) AS r{idle}\nORDER BY g.place, r.ord LIMIT {}),\nmoved AS (\nUPDATE {table} AS t SET \
+             {sets}\nWHERE {id} = ANY (ARRAY(SELECT k FROM pick)) AND {}\nRETURNING {returned}){effects}\nSELECT \
+             {columns}\nFROM moved AS t JOIN pick AS p ON p.k = {id}\nORDER BY p.place, p.ord",
+            draft.bind(Bind::Run),
+            draft.bind(Bind::Limit),
+            self.in_states(&self.stage.ready, Lookup::Check),
+        );
+        draft.finish(&text, Yields::Rows)
+    }
+
+    /// `WHERE NOT EXISTS (…)`: nothing of the group is in flight.
+    fn none_in_flight(&self, group: &Group, same: &str) -> String {
+        let Some(flying) = self.is_in_flight() else { return String::new() };
+        let ordered = match self.dialect {
+            Dialect::Mysql => String::new(),
+            Dialect::Postgres | Dialect::Sqlite => format!(" AND {}", self.is_ordered(group)),
+        };
+        format!("\nWHERE NOT EXISTS (SELECT 1 FROM {} AS t WHERE {same} AND {flying}{ordered})", self.name())
+    }
+
+    /// The server's own loose index scan gives the ring. The mutex of a group is its first live row, whether or not it
+    /// may go: the same row for every worker.
+    fn mysql_group_look(&self, parts: &Parts, from: From) -> Step {
+        let draft = Draft::own(self);
+        let Parts { table, by, live, holding, ready, order } = parts;
+        let order_back: Vec<String> = self
+            .claim_order()
+            .into_iter()
+            .map(|(key, direction)| if direction.is_empty() { format!("{key} DESC") } else { key })
+            .collect();
+        let fresh: Vec<String> = self
+            .stage
+            .ready
+            .iter()
+            .map(|state| {
+                let mut conditions = vec![self.in_state(*state, Lookup::Index), live.clone()];
+                conditions.extend(self.filter());
+                conditions.extend(self.is_due());
+                format!(
+                    "SELECT {by} AS g FROM {table} AS t WHERE {} ORDER BY {} LIMIT {}",
+                    conditions.join(" AND "),
+                    order_back.join(", "),
+                    draft.bind(Bind::Fresh)
+                )
+            })
+            .collect();
+        let fresh = match fresh.as_slice() {
+            [one] => one.clone(),
+            many => format!("({})", many.join(")\n    UNION ALL (")),
+        };
+        let ring = match from {
+            From::Start => live.clone(),
+            From::Cursor => format!("{by} > {}", draft.bind(Bind::Cursor)),
+        };
+        let text = format!(
+            "SELECT CAST(s.g AS CHAR), s.kind,\n  (SELECT {ready} FROM {table} AS t WHERE {by} = s.g AND {holding} \
+             ORDER BY {order} LIMIT 1),\n  (SELECT {} FROM {table} AS t WHERE {by} = s.g ORDER BY {order} LIMIT 1)\nFROM \
+             (\n  SELECT DISTINCT f.g, 0 AS kind FROM (\n    {fresh}) AS f\n  UNION ALL\n  SELECT r.g, 1 FROM (SELECT {by} AS \
+             g FROM {table} AS t WHERE {ring}\n    GROUP BY {by} ORDER BY {by} LIMIT {}) AS r) AS s\nORDER BY s.kind, s.g",
+            self.key(),
+            draft.bind(Bind::Jumps)
+        );
+        draft.finish(&text, Yields::Groups)
+    }
+
+    /// Locked rows are the newest: what a look saw may be old.
+    fn mysql_group_take(&self, parts: &Parts, writes: &Writes<'_>) -> Script {
+        let Parts { table, by, live, holding, ready, order } = parts;
+        let draft = Draft::own(self);
+        let lock = format!(
+            "SELECT CAST({by} AS CHAR), 1\nFROM {table} AS t\nWHERE {} AND {live}\nORDER BY {}\nFOR UPDATE SKIP LOCKED",
+            draft.among(&self.id(), Bind::Ids),
+            self.id()
+        );
+        let mut steps = vec![draft.finish(&lock, Yields::Groups)];
+        let draft = Draft::own(self);
+        let columns = draft.layout_columns(writes, Seen::Before).join(", ");
+        let same = format!("{by} = {}", draft.bind(Bind::Group));
+        let flag = match self.is_in_flight() {
+            Some(flying) => format!("CASE WHEN {flying} THEN -1 WHEN {ready} THEN 1 ELSE 0 END"),
+            None => format!("CASE WHEN {ready} THEN 1 ELSE 0 END"),
+        };
+        let idle = match self.is_in_flight() {
+            Some(flying) => format!(" AND NOT EXISTS (SELECT 1 FROM {table} AS t WHERE {flying} AND {same})"),
+            None => String::new(),
+        };
+        let run = format!(
+            "SELECT {columns}, {flag}\nFROM {table} AS t\nWHERE {same} AND {holding}{idle}\nORDER BY {order}\nLIMIT \
+             {}\nFOR UPDATE",
+            draft.bind(Bind::Run)
+        );
+        steps.push(draft.finish(&run, Yields::Run));
+        steps.extend(self.mysql_mark(writes));
+        Script { steps }
+    }
+
+    fn sqlite_group_look(&self, group: &Group, parts: &Parts, from: From) -> Step {
+        let draft = Draft::own(self);
+        let Parts { table, by, live, holding, ready, order } = parts;
+        let next = |than: &str| format!("SELECT min({by}) FROM {table} AS t WHERE {live}{than}");
+        let first = match from {
+            From::Start => next(""),
+            From::Cursor => {
+                next(&format!(" AND {by} > {}", self.group_value(group, &draft.bind(Bind::Cursor))))
+            }
+        };
+        let following = next(&format!(" AND {by} > r.g"));
+        let fresh = self.fresh(&draft, group, by);
+        let text = format!(
+            "SELECT CAST(s.g AS TEXT), s.kind,\n  (SELECT {ready} FROM {table} AS t WHERE {by} = s.g AND {holding} ORDER \
+             BY {order} LIMIT 1)\nFROM (\n  SELECT DISTINCT f.g AS g, 0 AS kind FROM (\n    {fresh}) AS f\n  UNION ALL\n  \
+             SELECT q.g, 1 FROM (\n    WITH RECURSIVE ring(g) AS (\n      {first}\n      UNION ALL\n      SELECT \
+             ({following}) FROM ring AS r WHERE r.g IS NOT NULL\n      LIMIT {})\n    SELECT g FROM ring) AS q) AS \
+             s\nWHERE s.g IS NOT NULL",
+            draft.bind(Bind::Jumps)
+        );
+        draft.finish(&text, Yields::Groups)
+    }
+
+    fn sqlite_group_take(&self, group: &Group, parts: &Parts, writes: &Writes<'_>) -> Script {
+        let draft = Draft::own(self);
+        let Parts { table, by, holding, ready, order, .. } = parts;
+        let (id, key) = (self.id(), self.group_value(group, "j.value"));
+        let same = format!("{by} = {key}");
+        let idle = self.none_in_flight(group, &same);
+        let pick = format!(
+            "SELECT y.k FROM (\n  SELECT {} AS k, j.key AS place, row_number() OVER w AS ord, min({ready}) OVER w AS ok\n  \
+             FROM json_each({}) AS j CROSS JOIN {table} AS t ON {id} IN (\n    SELECT {id} FROM {table} AS t WHERE {same} \
+             AND {holding} ORDER BY {order} LIMIT {}){idle}\n  WINDOW w AS (PARTITION BY j.key ORDER BY {order})) AS \
+             y\nWHERE y.ok\nORDER BY y.place, y.ord\nLIMIT {}",
+            self.key(),
+            draft.bind(Bind::Groups),
+            draft.bind(Bind::Run),
+            draft.bind(Bind::Limit)
+        );
+        let mut steps = vec![draft.finish(&pick, Yields::Keys)];
+        let draft = Draft::own(self);
+        let sets = draft.set_list(writes);
+        let among = draft.among(&self.id(), Bind::Held);
+        let columns = draft.layout_columns(writes, Seen::After).join(", ");
+        let text =
+            format!("UPDATE {table} AS t SET {sets}\nWHERE {among}\nRETURNING {}", returning(&columns));
+        steps.push(draft.finish(&text, Yields::Rows));
+        steps.extend(self.effect_steps(&[Transition::Claimed], writes, &NO_REASON));
+        Script { steps }
+    }
+}

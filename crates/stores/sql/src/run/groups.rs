@@ -1,0 +1,120 @@
+//! The claim of ordered groups: looks along the ring, takes runs, and shares the lane's capacity with the other rows.
+
+use std::collections::HashSet;
+
+use postrider_seams::row::Claimed;
+use postrider_seams::store::Error;
+
+use super::claim::count;
+use super::ring::{Left, Look};
+use super::{Done, Opened, Run};
+use crate::GroupClaim;
+use crate::bind::{Given, Groups};
+
+/// Groups on the ring that one claim looks at, about; the next goes on from there.
+const LOOKED_AT_MOST: u32 = 2000;
+
+/// Transactions of one claim, at most.
+const ROUNDS: u32 = 8;
+
+impl Opened {
+    /// Half of the limit for each kind; what one leaves is lent to the other. Free rows come first: they can be asked for
+    /// twice, while a group that gave a short run can't give another.
+    pub(super) async fn claim_both(
+        &self,
+        on: &impl Run,
+        groups: &GroupClaim,
+        limit: u32,
+    ) -> Result<Vec<Claimed>, Error> {
+        let half = limit.saturating_add(u32::from(self.ring.flip())) / 2;
+        let mut claimed = self.claim_rows(on, half).await?;
+        let more_free = count(&claimed) >= half;
+        for ordered in [true, false] {
+            let left = limit.saturating_sub(count(&claimed));
+            if left == 0 || !(ordered || more_free) {
+                continue;
+            }
+            let more = if ordered {
+                self.claim_groups(on, groups, left).await
+            } else {
+                self.claim_rows(on, left).await
+            };
+            match more {
+                Ok(more) => claimed.extend(more),
+                // What was claimed by now is ours: it is worked on, and the next claim meets the error again.
+                Err(error) if !claimed.is_empty() => {
+                    tracing::warn!(%error, "claiming one of two kinds of rows failed");
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(claimed)
+    }
+
+    /// Goes on until the limit is reached, the ring has turned, or enough was looked at.
+    async fn claim_groups(
+        &self,
+        on: &impl Run,
+        groups: &GroupClaim,
+        limit: u32,
+    ) -> Result<Vec<Claimed>, Error> {
+        let mut claimed: Vec<Claimed> = Vec::new();
+        let (mut looked, mut whole_turn) = (0, false);
+        for round in 0..ROUNDS {
+            let left = limit.saturating_sub(count(&claimed));
+            if left == 0 || whole_turn || looked >= LOOKED_AT_MOST {
+                break;
+            }
+            let asked = self.ring.plan(on.dialect(), left, groups.run, round);
+            let (look, got) = match self.claim_round(on, groups, &asked, left).await {
+                Ok(found) => found,
+                Err(error) if !claimed.is_empty() => {
+                    tracing::warn!(%error, "claiming more groups failed");
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
+            self.ring.moved(&look.left);
+            let keys: HashSet<_> =
+                got.iter().filter_map(|row| row.group.as_ref().map(|group| &group.key)).collect();
+            self.ring.yielded(count(&got), u32::try_from(keys.len()).unwrap_or(u32::MAX));
+            looked += look.seen;
+            // From the middle of the ring to its end is not yet a turn.
+            whole_turn = look.left == Left::Turned && (asked.cursor.is_none() || round > 0);
+            claimed.extend(got);
+        }
+        self.ring.ended(count(&claimed) < limit && !whole_turn);
+        Ok(claimed)
+    }
+
+    async fn claim_round(
+        &self,
+        on: &impl Run,
+        groups: &GroupClaim,
+        asked: &Groups,
+        limit: u32,
+    ) -> Result<(Look, Vec<Claimed>), Error> {
+        let scripts = if asked.cursor.is_some() { &groups.after } else { &groups.first };
+        let given =
+            Given { groups: asked.clone(), claim_time: self.claim_time(), ..Given::limit(on.owner(), limit) };
+        let mut done = Done::default();
+        if let Some(look) = scripts.first() {
+            done = on.run("look for groups", look, &given).await?;
+        }
+        let look = Look::read(on.dialect(), asked, &done.groups);
+        if let Some(take) = scripts.get(1) {
+            if look.groups.is_empty() {
+                return Ok((look, Vec::new()));
+            }
+            let groups = Groups { found: look.groups.clone(), ..asked.clone() };
+            let given = Given { groups, ids: look.heads.clone(), ..given };
+            done = on.run("claim groups", take, &given).await?;
+        }
+        let from = match self.stage.ready.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        };
+        Ok((look, self.read_claimed(done, from)))
+    }
+}

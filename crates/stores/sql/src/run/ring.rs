@@ -1,0 +1,218 @@
+//! Where a lane's claims of ordered groups have got to. Lost with the process, and that costs one turn.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use postrider_seams::row::{RowId, Value};
+
+use crate::Dialect;
+use crate::bind::{self, Groups};
+
+/// New rows that a look takes in, at most.
+const FRESH: u32 = 200;
+
+/// Between two looks on a ring too long for one.
+pub(super) const PAUSE: Duration = Duration::from_millis(50);
+
+#[derive(Debug, Default)]
+pub(super) struct Ring(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// The last group that was looked at; none at the start of a turn.
+    cursor: Option<String>,
+    /// Did the last claim end in the middle of a turn, for want of time?
+    unfinished: bool,
+    /// Rows that one group yielded, lately.
+    yielded: u32,
+    /// Who gets the odd row of a lane's capacity.
+    flip: bool,
+}
+
+/// Where a look left the ring.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Left {
+    /// It never came to the ring.
+    There,
+    At(String),
+    /// At its end.
+    Turned,
+}
+
+/// What a look found.
+#[derive(Debug)]
+pub(super) struct Look {
+    pub groups: Vec<String>,
+    /// MySQL: the rows that stand for the groups' mutexes.
+    pub heads: Vec<RowId>,
+    pub left: Left,
+    /// Groups on the ring that it saw.
+    pub seen: u32,
+}
+
+impl Ring {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the next look asks for, to get `rows`. Only the first look of a claim looks at new rows.
+    pub fn plan(&self, dialect: Dialect, rows: u32, run: u32, round: u32) -> Groups {
+        let state = self.lock();
+        // A transaction holds a lock for each; on MySQL each costs a statement.
+        let most = if dialect == Dialect::Mysql { 64 } else { 500 };
+        let wanted = rows.div_ceil(state.yielded.clamp(1, run)).clamp(1, most);
+        // PostgreSQL looks at no more than it needs; the others at all of them.
+        let jumps = match dialect {
+            Dialect::Postgres => 2000,
+            Dialect::Mysql | Dialect::Sqlite => (wanted * 4).clamp(64, 500) << round.min(2),
+        };
+        let fresh = if round == 0 { FRESH } else { 0 };
+        Groups { wanted, jumps, fresh, cursor: state.cursor.clone(), run, found: Vec::new() }
+    }
+
+    /// A look came so far.
+    pub fn moved(&self, left: &Left) {
+        match left {
+            Left::There => {}
+            Left::At(group) => self.lock().cursor = Some(group.clone()),
+            Left::Turned => self.lock().cursor = None,
+        }
+    }
+
+    /// So many groups yielded so many rows.
+    pub fn yielded(&self, rows: u32, groups: u32) {
+        if let Some(each) = rows.checked_div(groups) {
+            self.lock().yielded = each.max(1);
+        }
+    }
+
+    pub fn ended(&self, unfinished: bool) {
+        self.lock().unfinished = unfinished;
+    }
+
+    pub fn is_unfinished(&self) -> bool {
+        self.lock().unfinished
+    }
+
+    /// Turn and turn about.
+    pub fn flip(&self) -> bool {
+        let mut state = self.lock();
+        state.flip = !state.flip;
+        state.flip
+    }
+}
+
+impl Look {
+    /// Reads the answer of a look: PostgreSQL's holds only groups that are locked, the others' all that they saw.
+    pub fn read(dialect: Dialect, asked: &Groups, rows: &[Vec<Value>]) -> Self {
+        let mut look = Self { groups: Vec::new(), heads: Vec::new(), left: Left::There, seen: 0 };
+        match dialect {
+            Dialect::Postgres => rows.iter().for_each(|row| look.take_locked(asked, row)),
+            Dialect::Mysql | Dialect::Sqlite => {
+                // The ring first, so that it always moves on.
+                let mut turned = true;
+                for row in rows.iter().filter(|row| kind(row) == 1) {
+                    if look.is_full(asked) {
+                        turned = false;
+                        break;
+                    }
+                    look.take_seen(row);
+                }
+                if turned && look.seen < asked.jumps {
+                    look.left = Left::Turned;
+                }
+                for row in rows.iter().filter(|row| kind(row) == 0) {
+                    if !look.is_full(asked) {
+                        look.take_free(row);
+                    }
+                }
+            }
+        }
+        look
+    }
+
+    fn is_full(&self, asked: &Groups) -> bool {
+        self.groups.len() >= asked.wanted as usize
+    }
+
+    fn take_locked(&mut self, asked: &Groups, row: &[Value]) {
+        let group = text(row);
+        match (kind(row), group) {
+            (2, group) => {
+                self.seen = asked.jumps;
+                self.left = group.map_or(Left::Turned, Left::At);
+            }
+            (3, group) => self.left = group.map_or(Left::Turned, Left::At),
+            (kind, Some(group)) => {
+                if kind == 1 {
+                    self.seen += 1;
+                    self.left = Left::At(group.clone());
+                }
+                self.groups.push(group);
+            }
+            (_, None) => {}
+        }
+    }
+
+    fn take_seen(&mut self, row: &[Value]) {
+        self.seen += 1;
+        self.left = text(row).map_or(Left::There, Left::At);
+        self.take_free(row);
+    }
+
+    fn take_free(&mut self, row: &[Value]) {
+        let free = row.get(2).is_some_and(|ok| bind::count(ok) == 1);
+        let Some(group) = text(row).filter(|group| free && !self.groups.contains(group)) else { return };
+        self.heads.extend(row.get(3).cloned().and_then(bind::key));
+        self.groups.push(group);
+    }
+}
+
+fn kind(row: &[Value]) -> u64 {
+    row.get(1).map_or(0, bind::count)
+}
+
+fn text(row: &[Value]) -> Option<String> {
+    row.first().and_then(Value::as_text).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(wanted: u32, jumps: u32) -> Groups {
+        Groups { wanted, jumps, ..Groups::default() }
+    }
+
+    fn row(group: &str, kind: i64, ok: i64) -> Vec<Value> {
+        vec![Value::Text(group.to_owned()), Value::Int(kind), Value::Int(ok)]
+    }
+
+    #[test]
+    fn the_cursor_passes_groups_that_are_held() {
+        let rows = [row("a", 1, 0), row("b", 1, 0), row("z", 0, 1)];
+        let look = Look::read(Dialect::Sqlite, &asked(5, 2), &rows);
+        assert_eq!((look.groups, look.left), (vec!["z".to_owned()], Left::At("b".to_owned())));
+    }
+
+    #[test]
+    fn a_short_ring_was_turned() {
+        let look = Look::read(Dialect::Sqlite, &asked(5, 64), &[row("a", 1, 1)]);
+        assert_eq!(look.left, Left::Turned);
+    }
+
+    #[test]
+    fn a_full_look_leaves_the_cursor_at_the_last_group_it_used() {
+        let rows = [row("a", 1, 1), row("b", 1, 1), row("c", 1, 1)];
+        let look = Look::read(Dialect::Sqlite, &asked(2, 64), &rows);
+        assert_eq!((look.groups.len(), look.left), (2, Left::At("b".to_owned())));
+    }
+
+    #[test]
+    fn new_rows_do_not_stop_the_ring() {
+        let mark = |kind: i64| vec![Value::Text("m".to_owned()), Value::Int(kind)];
+        let rows = [row("a", 1, 1), mark(3), row("z", 0, 1)];
+        let look = Look::read(Dialect::Postgres, &asked(2, 2000), &rows);
+        assert_eq!((look.groups.len(), look.left), (2, Left::At("m".to_owned())));
+    }
+}
