@@ -4,7 +4,8 @@ use futures::future::BoxFuture;
 
 use crate::arena::Kind;
 use crate::laws::{
-    attempts, claim, content, due, effects, fence, foreign, locks, operator, purge, recovery, settle, sweeps,
+    attempts, claim, content, due, effects, fence, foreign, group_fire, groups, locks, operator, purge,
+    recovery, settle, sweeps,
 };
 use crate::subject::Subject;
 use crate::trial::Trial;
@@ -84,6 +85,21 @@ laws! {
     content::text_is_verbatim [content::no_message_text] "Quotes, backslashes, newlines and four-byte characters travel unchanged, both ways.";
     content::large_rows [content::no_large_column] "A large row comes without its fields, and loads whole.";
     content::unreadable_row [content::nothing_unreadable] "A row that can't be read does not stop the claim of others.";
+    groups::group_in_order [groups::no_group] "Rows of one group are claimed together and in their order, and say their group and mode.";
+    group_fire::group_order_under_fire [groups::no_group] "Four workers, failures that hand back the rest of a run: each group is delivered whole, in order, one at a time.";
+    groups::failed_head_holds_its_group_alone [groups::no_group] "A row that is tried again holds back its own group and no other; what was handed back has spent nothing.";
+    groups::late_head_holds [groups::no_group] "A row that is not due holds back those of its group behind it, be it the first or in the middle of a run.";
+    groups::spent_head_holds [groups::no_group] "A first row without an attempt left holds back its group until it is swept.";
+    groups::row_in_flight_holds [groups::no_group] "While a row of a group is in flight nobody gets another.";
+    groups::held_groups_stop_nobody [groups::no_group] "Hundreds of held groups in front hide no free one.";
+    groups::dead_head_blocks [groups::no_block] "In mode `block` a dead row holds its group until an operator requeues or cancels it.";
+    groups::expired_head_releases [groups::no_block] "In mode `block` a dead row whose time is over lets the group go.";
+    groups::dead_head_releases [groups::no_wait] "In mode `wait` a dead row lets the group go; requeued it is the first again.";
+    groups::next_goes_after_a_failure [groups::no_next] "In mode `next` the next row goes after the first failure, still one at a time.";
+    groups::rows_without_a_group_are_free [groups::no_group] "Rows without a group, or of mode `parallel`, are free, and say that they keep no order.";
+    groups::capacity_is_lent [groups::no_group] "A claim is shared half and half with free rows; what one kind leaves, the other takes.";
+    groups::crashed_run_is_recovered_in_order [groups::no_group] "The run of a crashed worker is claimed again only when all of it was taken back, in order.";
+    groups::runs_grow_when_few_groups_are_free [groups::no_group] "A single free group fills a whole claim.";
     foreign::foreign_worker [foreign::no_foreign_worker] "A worker that runs the specification's own SQL beside ours is safe: no row goes to both.";
     locks::locks_are_exclusive [always] "A named lock has one owner, who can renew it and give it back; it runs out.";
     locks::pause_is_shared [always] "A pause is seen by every worker on the database.";

@@ -7,6 +7,8 @@ pub(crate) mod due;
 pub(crate) mod effects;
 pub(crate) mod fence;
 pub(crate) mod foreign;
+pub(crate) mod group_fire;
+pub(crate) mod groups;
 pub(crate) mod locks;
 pub(crate) mod operator;
 pub(crate) mod purge;
