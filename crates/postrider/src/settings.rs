@@ -67,6 +67,10 @@ pub struct LaneSettings {
     pub transport: String,
     pub limits: Limits,
     pub mail: MailSettings,
+    /// Records: the most bytes of a payload.
+    pub payload_limit: Option<u64>,
+    /// Records: the source of CloudEvents headers, where those are wanted.
+    pub cloud_events: Option<String>,
 }
 
 impl Settings {

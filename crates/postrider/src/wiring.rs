@@ -7,13 +7,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use postrider_composers::{EmailComposer, email};
+use postrider_composers::{EmailComposer, RecordComposer, email, record};
 use postrider_mail::address::parse_mailbox;
 use postrider_mail::{Address, Signer, Templates};
 use postrider_seams::store::Error;
 use postrider_seams::{Backend, Composer, Migrate, Produce, Transport};
+use postrider_transport_amqp::Amqp;
 use postrider_transport_file::{Config, FileTransport};
+use postrider_transport_kafka::Kafka;
+use postrider_transport_nats::Nats;
 use postrider_transport_smtp::Smtp;
+use postrider_transport_sqs::Sqs;
 use tempfile::TempDir;
 use {
     postrider_store_mysql as mysql, postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
@@ -37,12 +41,17 @@ pub enum StoreKind {
 pub enum TransportKind {
     Smtp,
     Folder,
+    Kafka,
+    Nats,
+    Amqp,
+    Sqs,
 }
 
 /// What makes envelopes of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ComposerKind {
     Email,
+    Record,
 }
 
 const STORES: [(&str, StoreKind); 5] = [
@@ -52,9 +61,20 @@ const STORES: [(&str, StoreKind); 5] = [
     ("mariadb", StoreKind::Mysql),
     ("sqlite", StoreKind::Sqlite),
 ];
-const TRANSPORTS: [(&str, TransportKind); 3] =
-    [("smtp", TransportKind::Smtp), ("smtps", TransportKind::Smtp), ("file", TransportKind::Folder)];
-const COMPOSERS: [(&str, ComposerKind); 1] = [("email", ComposerKind::Email)];
+const TRANSPORTS: [(&str, TransportKind); 10] = [
+    ("smtp", TransportKind::Smtp),
+    ("smtps", TransportKind::Smtp),
+    ("file", TransportKind::Folder),
+    ("kafka", TransportKind::Kafka),
+    ("kafkas", TransportKind::Kafka),
+    ("nats", TransportKind::Nats),
+    ("tls", TransportKind::Nats),
+    ("amqp", TransportKind::Amqp),
+    ("amqps", TransportKind::Amqp),
+    ("sqs", TransportKind::Sqs),
+];
+const COMPOSERS: [(&str, ComposerKind); 2] =
+    [("email", ComposerKind::Email), ("record", ComposerKind::Record)];
 
 impl StoreKind {
     /// By the URL's scheme. The error shows only that: the rest may hold a password.
@@ -66,6 +86,11 @@ impl StoreKind {
 impl TransportKind {
     pub fn of(url: &str) -> Result<Self, String> {
         by_scheme(url, &TRANSPORTS)
+    }
+
+    /// Does it read what stands beside its URL by itself? Brokers have several hosts, which no URL library takes.
+    pub fn reads_beside(self) -> bool {
+        matches!(self, Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs)
     }
 }
 
@@ -173,13 +198,17 @@ impl Wiring {
         Ok(transport)
     }
 
-    pub fn composer(lane: &LaneSettings) -> Result<Arc<dyn Composer>, Failure> {
+    pub fn composer(&self, lane: &LaneSettings) -> Result<Arc<dyn Composer>, Failure> {
         let name = &lane.contract.stages[lane.stage].composer;
         match ComposerKind::of(name).map_err(Failure::Misuse)? {
             ComposerKind::Email => {
                 let settings = email_settings(&lane.name, &lane.mail)
                     .map_err(|mistakes| Failure::Misuse(mistakes.join("; ")))?;
                 Ok(Arc::new(EmailComposer::new(settings)))
+            }
+            ComposerKind::Record => {
+                let prefix = event_prefix(self.targets[&lane.transport].kind);
+                Ok(Arc::new(RecordComposer::new(record_settings(lane, prefix))))
             }
         }
     }
@@ -236,22 +265,27 @@ fn sqlite_file(url: &str, base: &Path) -> PathBuf {
 }
 
 fn connect_transport(transport: &TransportSettings, base: &Path) -> Result<Arc<dyn Transport>, String> {
-    let url = transport.url.expose();
+    let (url, beside) = (transport.url.expose(), transport.beside());
     match transport.kind {
-        TransportKind::Smtp => match Smtp::from_url(url) {
-            Ok(smtp) => Ok(Arc::new(smtp)),
-            Err(error) => Err(error.mistakes.join("; ")),
-        },
-        TransportKind::Folder => match FileTransport::new(Config::new(base.join(folder_name(url)))) {
-            Ok(folder) => Ok(Arc::new(folder)),
-            Err(error) => Err(error.to_string()),
-        },
+        TransportKind::Smtp => made(Smtp::from_url(url).map_err(|error| error.mistakes.join("; "))),
+        TransportKind::Folder => made(FileTransport::new(Config::new(base.join(folder_name(url))))),
+        TransportKind::Kafka => made(Kafka::from_url(url, &beside)),
+        TransportKind::Nats => made(Nats::from_url(url, &beside)),
+        TransportKind::Amqp => made(Amqp::from_url(url, &beside)),
+        TransportKind::Sqs => made(Sqs::from_url(url, &beside)),
     }
 }
 
+fn made<T: Transport + 'static>(
+    transport: Result<T, impl std::fmt::Display>,
+) -> Result<Arc<dyn Transport>, String> {
+    transport.map(|transport| Arc::new(transport) as Arc<dyn Transport>).map_err(|error| error.to_string())
+}
+
 /// Every mistake in a transport's URL and options. Makes and connects nothing.
-pub fn transport_mistakes(kind: TransportKind, url: &str) -> Vec<String> {
-    match kind {
+pub fn transport_mistakes(transport: &TransportSettings) -> Vec<String> {
+    let (url, beside) = (transport.url.expose(), transport.beside());
+    match transport.kind {
         TransportKind::Smtp => postrider_transport_smtp::Settings::from_url(url)
             .err()
             .map_or_else(Vec::new, |error| error.mistakes),
@@ -259,13 +293,40 @@ pub fn transport_mistakes(kind: TransportKind, url: &str) -> Vec<String> {
             vec!["names no folder: write for example \"file:outbox\"".to_owned()]
         }
         TransportKind::Folder => Vec::new(),
+        TransportKind::Kafka => told(postrider_transport_kafka::Settings::from_url(url, &beside)),
+        TransportKind::Nats => told(postrider_transport_nats::Settings::from_url(url, &beside)),
+        TransportKind::Amqp => told(postrider_transport_amqp::Settings::from_url(url, &beside)),
+        TransportKind::Sqs => told(postrider_transport_sqs::Settings::from_url(url, &beside)),
     }
+}
+
+fn told<T>(settings: Result<T, impl std::fmt::Display>) -> Vec<String> {
+    settings.err().map(|error| error.to_string()).into_iter().collect()
 }
 
 /// `file:outbox`, `file:///var/outbox`; options are for other transports.
 fn folder_name(url: &str) -> &str {
     let name = url.strip_prefix("file:").unwrap_or(url);
     name.strip_prefix("//").unwrap_or(name)
+}
+
+/// In front of CloudEvents attributes, as each protocol's binding says.
+fn event_prefix(kind: TransportKind) -> &'static str {
+    match kind {
+        TransportKind::Kafka => "ce_",
+        TransportKind::Amqp => "cloudEvents_",
+        _ => "ce-",
+    }
+}
+
+fn record_settings(lane: &LaneSettings, prefix: &str) -> record::Settings {
+    let mut settings = record::Settings::default();
+    if let Some(limit) = lane.payload_limit {
+        settings.payload_limit = limit;
+    }
+    settings.cloud_events =
+        lane.cloud_events.as_deref().map(|source| record::CloudEvents::new(source, prefix));
+    settings
 }
 
 /// What the composer needs of `[mail]`, or every mistake in it.

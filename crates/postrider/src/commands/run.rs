@@ -15,7 +15,6 @@ use crate::cli::RunArgs;
 use crate::failure::Failure;
 use crate::lag;
 use crate::settings::{LaneSettings, address};
-use crate::wiring::Wiring;
 
 /// Between two tries to open a lane's store that is away.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -89,7 +88,7 @@ enum NotReady {
 }
 
 async fn ready(desk: &Desk, lane: &LaneSettings) -> Result<Lane, NotReady> {
-    let composer = Wiring::composer(lane).map_err(NotReady::Settings)?;
+    let composer = desk.wiring.composer(lane).map_err(NotReady::Settings)?;
     let transport = desk.wiring.transport(lane).map_err(NotReady::Settings)?;
     let store = desk.wiring.open(lane).await.map_err(NotReady::Store)?;
     lag::publish(&lane.name, Arc::clone(&store));

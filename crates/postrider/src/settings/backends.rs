@@ -38,12 +38,13 @@ pub struct StoreSettings {
 pub struct TransportSettings {
     pub name: String,
     pub kind: TransportKind,
-    /// With the user, the password and every option in it, as the transport reads them.
+    /// With the user, the password and every option in it, but for transports that read those beside it.
     pub url: Secret,
+    beside: Vec<(String, Secret)>,
 }
 
 /// What a transport's table may say instead of its URL; the transport knows what each means.
-const OPTIONS: [&str; 22] = [
+const OPTIONS: [&str; 43] = [
     "tls",
     "auth",
     "allow_plaintext_auth",
@@ -66,6 +67,27 @@ const OPTIONS: [&str; 22] = [
     "timeout_block",
     "timeout_end",
     "durable",
+    "account",
+    "cert_file",
+    "channels",
+    "client_id",
+    "compression",
+    "concurrency",
+    "connect_timeout",
+    "credentials_file",
+    "domain",
+    "endpoint",
+    "exchange",
+    "heartbeat",
+    "key_file",
+    "linger",
+    "name",
+    "nkey",
+    "queue",
+    "requests",
+    "sasl",
+    "timeout",
+    "token",
 ];
 
 impl Server {
@@ -119,20 +141,34 @@ impl TransportSettings {
         let password = reader.secret("password", References::All).map(|found| found.value);
         let options: Vec<(&str, String)> =
             OPTIONS.into_iter().filter_map(|key| Some((key, reader.scalar(key)?))).collect();
+        let beside = kind.is_some_and(TransportKind::reads_beside);
         let whole = url.as_ref().and_then(|url| {
-            noted(
-                &reader,
-                url,
-                with_options(url.value.expose(), user.as_deref(), password.as_ref(), &options),
-            )
+            let (user, password, options) = if beside {
+                (None, None, &[][..])
+            } else {
+                (user.as_deref(), password.as_ref(), &options[..])
+            };
+            noted(&reader, url, with_options(url.value.expose(), user, password, options))
         });
-        if let (Some(url), Some(kind), Some(whole)) = (&url, kind, &whole) {
-            for text in transport_mistakes(kind, whole.expose()) {
+        let mut pairs: Vec<(String, Secret)> = Vec::new();
+        if beside {
+            pairs.extend(options.iter().map(|(key, value)| ((*key).to_owned(), Secret::new(value.as_str()))));
+            pairs.extend(user.map(|user| ("user".to_owned(), Secret::new(user))));
+            pairs.extend(password.map(|password| ("password".to_owned(), password)));
+        }
+        let made = kind.zip(whole).map(|(kind, url)| Self { name, kind, url, beside: pairs });
+        if let (Some(url), Some(made)) = (&url, &made) {
+            for text in transport_mistakes(made) {
                 reader.wrong_at(url.place.clone(), reader.key("url"), text);
             }
         }
         reader.finish();
-        Some(Self { name, kind: kind?, url: whole? })
+        made
+    }
+
+    /// What stands beside the URL, for transports that read it by themselves.
+    pub fn beside(&self) -> Vec<(String, String)> {
+        self.beside.iter().map(|(key, value)| (key.clone(), value.expose().to_owned())).collect()
     }
 }
 

@@ -37,6 +37,9 @@ pub struct RawLane {
     pub limits: RawLimits,
     pub overrides: Overrides,
     pub mail: MailSettings,
+    /// Records: the most bytes of a payload, and the source of CloudEvents headers where those are wanted.
+    pub payload_limit: Option<u64>,
+    pub cloud_events: Option<String>,
 }
 
 /// What a lane says of its limits; the rest comes from the contract or from defaults.
@@ -75,9 +78,24 @@ impl RawLane {
             Some(inner) => MailSettings::read(inner, mail.clone()),
             None => mail.clone(),
         };
+        let payload_limit = reader.bytes("payload_limit", 1..=1 << 30);
+        let cloud_events = reader.text("cloud_events").map(|found| found.value);
         let overrides = Overrides::read(&mut reader);
         reader.finish();
-        Self { name, place, enabled, contract, stage, store, transport, limits, overrides, mail }
+        Self {
+            name,
+            place,
+            enabled,
+            contract,
+            stage,
+            store,
+            transport,
+            limits,
+            overrides,
+            mail,
+            payload_limit,
+            cloud_events,
+        }
     }
 }
 

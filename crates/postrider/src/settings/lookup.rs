@@ -64,6 +64,8 @@ impl Search<'_> {
             transport: transport?,
             limits,
             mail: lane.mail.clone(),
+            payload_limit: lane.payload_limit,
+            cloud_events: lane.cloud_events.clone(),
         })
     }
 
