@@ -97,6 +97,7 @@ async fn claim_millis(store: &dyn Store) -> f64 {
                 lease: row.lease,
                 transition: Transition::Delivered,
                 delay: Duration::ZERO,
+                hands_back: Vec::new(),
                 reason: None,
                 receipt: None,
                 envelope: Detail::new(),

@@ -131,6 +131,7 @@ fn delivered(mut row: Vec<Value>) -> Settlement {
         lease: Lease { id, fence },
         transition: Transition::Delivered,
         delay: std::time::Duration::ZERO,
+        hands_back: Vec::new(),
         reason: None,
         receipt: None,
         envelope: Detail::new(),

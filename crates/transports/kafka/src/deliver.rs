@@ -212,6 +212,11 @@ impl Transport for Kafka {
         self.settings.concurrency
     }
 
+    /// One producer keeps a partition's order through its own retries, and gives up a record only with those behind it.
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
         let producer = match self.producer() {
             Ok(producer) => producer,
