@@ -1,7 +1,7 @@
 //! Delivers ordered runs: rows of one group, in their order, never by two deliveries at once.
 //!
-//! A run goes in one call where the transport keeps the order of a call (pipelined), else one row a call; what is left
-//! of it waits its turn again, so that no group waits for another. A failure that holds the group ends the run: the
+//! A run goes in one call where the transport keeps the order of a call (pipelined), else one row a call, beside rows of
+//! other groups; what is left of it waits its turn again, so that no group waits for the whole of another. A failure that holds the group ends the run: the
 //! failed row is settled together with the rest, which is handed back. Where later rows of a pipelined call were taken
 //! although an earlier one failed, they count as delivered: what then holds is that each row was first sent in order.
 //! Invariant: every row given to this module is pushed to `ended` or back to `waiting` exactly once.

@@ -24,6 +24,8 @@ struct Inner {
     runs: VecDeque<Run>,
     /// Turn and turn about, where both wait.
     runs_next: bool,
+    /// Takers that found nothing and wait.
+    idle: usize,
     closed: bool,
 }
 
@@ -48,7 +50,10 @@ impl Inner {
             return Taken::Rows(self.rows.drain(..rows).collect());
         }
         if !share.whole_runs {
-            return Taken::Runs(self.runs.pop_front().into_iter().collect());
+            // One row of each goes, and the runs come back: shared with all workers, busy ones too, the calls would
+            // soon be of one row.
+            let runs = self.runs.len().div_ceil(self.idle + 1).clamp(1, share.most.max(1));
+            return Taken::Runs(self.runs.drain(..runs).collect());
         }
         let mut taken: Vec<Run> = Vec::new();
         let (mut rows, most_runs) = (0, even(self.runs.len()));
@@ -118,9 +123,11 @@ impl Waiting {
     /// What one delivery is about: an even share of what waits, so that a short queue is spread over all workers
     /// (latency) and a long one goes in full batches (throughput). `None` once closed and empty.
     pub async fn take(&self, share: Share) -> Option<Taken> {
+        let mut idle = 0;
         loop {
             {
                 let mut inner = self.lock();
+                inner.idle -= std::mem::take(&mut idle);
                 if !inner.is_empty() {
                     let taken = inner.take(share);
                     if !inner.is_empty() {
@@ -133,6 +140,8 @@ impl Waiting {
                     self.arrived.notify_one();
                     return None;
                 }
+                idle = 1;
+                inner.idle += idle;
             }
             self.arrived.notified().await;
         }

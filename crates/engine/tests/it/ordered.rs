@@ -49,6 +49,7 @@ type Script = dyn Fn(&str, usize) -> Outcome + Send + Sync;
 /// A target that keeps a journal: what was taken, in which order, and what overlapped.
 struct Broker {
     pipelined: bool,
+    batch: usize,
     takes: Duration,
     script: Box<Script>,
     tries: Mutex<Vec<String>>,
@@ -63,6 +64,7 @@ impl Broker {
     fn new(pipelined: bool, script: impl Fn(&str, usize) -> Outcome + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
             pipelined,
+            batch: if pipelined { 50 } else { 1 },
             takes: Duration::from_millis(20),
             script: Box::new(script),
             tries: Mutex::default(),
@@ -94,7 +96,7 @@ fn group_of(row: &str) -> String {
 #[async_trait]
 impl Transport for Broker {
     fn batch(&self) -> usize {
-        if self.pipelined { 50 } else { 1 }
+        self.batch
     }
 
     fn concurrency(&self) -> usize {
@@ -194,6 +196,23 @@ async fn o08_a_run_goes_in_one_call_where_the_transport_keeps_its_order() {
     in_order(&broker, 2, 30);
     let calls = broker.calls.lock().expect("no panic").len();
     assert!(calls <= 12, "{calls} calls for two groups");
+}
+
+#[tokio::test(start_paused = true)]
+async fn o08_a_call_takes_one_row_of_each_group_where_the_transport_keeps_no_order() {
+    let table = table(Hold::Wait);
+    fill(&table, 40, 6);
+    let mut broker = Broker::new(false, |_, _| delivered());
+    Arc::get_mut(&mut broker).expect("not shared yet").batch = 50;
+    let _engine = start(&table, &broker, "one");
+    until("all delivered", MINUTE, || count(&table, "DELIVERED") == 240).await;
+    in_order(&broker, 40, 6);
+    let calls = broker.calls.lock().expect("no panic").clone();
+    for call in &calls {
+        let groups: BTreeSet<String> = call.iter().map(|row| group_of(row)).collect();
+        assert_eq!(groups.len(), call.len(), "two rows of one group in {call:?}");
+    }
+    assert!(calls.len() < 120, "{} calls for 240 rows", calls.len());
 }
 
 #[tokio::test(start_paused = true)]
