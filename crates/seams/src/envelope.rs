@@ -41,6 +41,9 @@ pub struct Mail {
     pub utf8: bool,
     /// Recipients that an earlier attempt settled, accepted or refused: recorded, not sent to again.
     pub served: Vec<Recipient>,
+    /// What the sender's own bookkeeping knows the mail by (`traceId`, `subscriptionId`): providers that keep tags or
+    /// metadata get it, SMTP has no place for it. Names are unique; no secret in it.
+    pub metadata: Vec<(String, String)>,
 }
 
 /// A record for a broker. What a topic is, the broker's transport says: a Kafka topic, a subject, a queue.

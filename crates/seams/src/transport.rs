@@ -32,6 +32,12 @@ pub trait Transport: Send + Sync {
         false
     }
 
+    /// Does the target drop a second delivery of the same `Envelope::dedupe`? Then what had no answer may be sent there
+    /// once more without a second copy.
+    fn drops_repeats(&self) -> bool {
+        false
+    }
+
     /// Sends each envelope and answers one outcome per envelope, in order. Returns by `deadline`: what has no answer
     /// by then is `Uncertain` if it may have been taken, `Retryable` if it can't have been. Not cancel-safe: a
     /// dropped call leaves its envelopes uncertain.

@@ -104,6 +104,7 @@ impl Composed {
                 message_id: self.message_id,
                 utf8: self.utf8,
                 served: self.served,
+                metadata: Vec::new(),
             }),
             detail: detail.into(),
         }

@@ -47,6 +47,7 @@ mod tests {
             message_id: message_id.to_owned(),
             utf8: false,
             served: Vec::new(),
+            metadata: Vec::new(),
         }
     }
 

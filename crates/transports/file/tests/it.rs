@@ -31,6 +31,7 @@ fn envelope(row: u32, subject: &str) -> Envelope {
                 result: RecipientResult::Accepted,
                 reply: String::new(),
             }],
+            metadata: Vec::new(),
         }),
         detail: Detail::new(),
     }

@@ -60,6 +60,7 @@ fn envelope(bytes: usize) -> Envelope {
             message_id: "1@x.test".to_owned(),
             utf8: false,
             served: Vec::new(),
+            metadata: Vec::new(),
         }),
         detail: postrider_seams::row::Detail::new(),
     }

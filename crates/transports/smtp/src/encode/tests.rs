@@ -10,6 +10,7 @@ fn mail(to: &str, message: &'static [u8]) -> Mail {
         message_id: String::new(),
         utf8: false,
         served: Vec::new(),
+        metadata: Vec::new(),
     }
 }
 

@@ -19,6 +19,7 @@ pub fn mail(to: &[&str]) -> Mail {
         message_id: "1@x.test".to_owned(),
         utf8: false,
         served: Vec::new(),
+        metadata: Vec::new(),
     }
 }
 
