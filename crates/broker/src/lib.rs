@@ -8,10 +8,9 @@ mod address;
 mod mistakes;
 mod options;
 mod outcome;
-mod secret;
 
 pub use address::{Address, Host, plaintext};
 pub use mistakes::Mistakes;
 pub use options::Options;
 pub use outcome::{record, rejected, shorten, uncertain, unreachable};
-pub use secret::Secret;
+pub use postrider_seams::Secret;

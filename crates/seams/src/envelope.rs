@@ -1,8 +1,11 @@
 //! What a composer hands to a transport: a message ready to go.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 
 use crate::row::Detail;
+use crate::secret::Secret;
 
 /// One message, ready to go.
 #[derive(Debug, Clone)]
@@ -22,6 +25,7 @@ pub struct Envelope {
 pub enum Content {
     Mail(Mail),
     Record(Record),
+    Webhook(Box<Webhook>),
     /// Nothing at all: benches and the engine's own tests.
     Nothing,
 }
@@ -56,6 +60,27 @@ pub struct Record {
     pub payload: Bytes,
     /// Names are unique; neither names nor values hold a NUL.
     pub headers: Vec<(String, String)>,
+}
+
+/// An HTTP POST. Its id is the envelope's `dedupe`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Webhook {
+    /// As the row has it; the transport says whether it can be dialled.
+    pub url: String,
+    /// The row's own; names and values are such that HTTP takes them.
+    pub headers: Vec<(String, String)>,
+    pub content_type: String,
+    pub body: Bytes,
+    /// For one attempt; by default the transport's.
+    pub timeout: Option<Duration>,
+    /// The whole value of `Authorization`.
+    pub authorization: Option<Secret>,
+    /// Keys of the signatures, the newest first: two while one takes over from the other, none for unsigned requests.
+    pub signing: Vec<Secret>,
+    /// The receiver may take it for later: `{"ack":false,"delaySeconds":n}`.
+    pub may_postpone: bool,
+    /// Who asked for it, should the receiver be gone for good.
+    pub subscription: Option<String>,
 }
 
 /// What became of one recipient.

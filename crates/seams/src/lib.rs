@@ -11,17 +11,19 @@ pub mod migrate;
 pub mod outcome;
 pub mod produce;
 pub mod row;
+pub mod secret;
 pub mod store;
 pub mod transport;
 
 pub use composer::Composer;
 pub use dice::{Dice, ThreadDice};
-pub use envelope::{Content, Envelope, Mail, Record};
+pub use envelope::{Content, Envelope, Mail, Record, Webhook};
 pub use inspect::{Inspect, Page};
 pub use migrate::Migrate;
 pub use outcome::{Failure, Outcome, Receipt};
 pub use produce::Produce;
 pub use row::{Claimed, Fields, Lease, RowId, Value};
+pub use secret::Secret;
 pub use store::{Store, Want};
 pub use transport::Transport;
 

@@ -22,6 +22,7 @@ pub(crate) enum Need {
     Nats,
     RabbitMq,
     Pip,
+    Npm,
 }
 
 impl Need {
@@ -35,6 +36,7 @@ impl Need {
             Self::Nats => "nats-server",
             Self::RabbitMq => "rabbitmq-server",
             Self::Pip => "python3-pip",
+            Self::Npm => "npm",
         }
     }
 
@@ -48,6 +50,7 @@ impl Need {
             Self::Nats => nats_server().is_file(),
             Self::RabbitMq => rabbitmq_server().is_file() && find("epmd").is_some(),
             Self::Pip => python_runs("import pip"),
+            Self::Npm => find("node").is_some() && find("npm").is_some(),
         }
     }
 }

@@ -19,37 +19,46 @@ pub(crate) struct Wheel {
 
 /// The folder with the wheel's content.
 pub(crate) fn ensure(wheel: &Wheel) -> Result<PathBuf> {
+    cached(wheel.name, Need::Pip, |half, cache| fetch(wheel, half, cache))
+}
+
+/// The folder of this name in the cache; `fill` fills it where it is not there yet.
+pub(crate) fn cached(
+    name: &str,
+    need: Need,
+    fill: impl FnOnce(&Path, &Path) -> Result<()>,
+) -> Result<PathBuf> {
     let cache = cache()?;
-    let folder = cache.join(wheel.name);
+    let folder = cache.join(name);
     if folder.is_dir() {
         return Ok(folder);
     }
-    install::ensure(&[Need::Pip])?;
+    install::ensure(&[need])?;
     let lock = cache.join("lock");
     let file = File::create(&lock).map_err(Error::file(&lock))?;
     file.lock().map_err(Error::file(&lock))?;
     if !folder.is_dir() {
-        fetch(wheel, &cache, &folder)?;
+        eprintln!("fetching {name} …");
+        let half = cache.join(format!("{name}.half"));
+        if half.exists() {
+            std::fs::remove_dir_all(&half).map_err(Error::file(&half))?;
+        }
+        fill(&half, &cache)?;
+        std::fs::rename(&half, &folder).map_err(Error::file(&folder))?;
     }
     Ok(folder)
 }
 
-fn fetch(wheel: &Wheel, cache: &Path, folder: &Path) -> Result<()> {
-    eprintln!("fetching {} …", wheel.name);
-    let half = cache.join(format!("{}.half", wheel.name));
-    if half.exists() {
-        std::fs::remove_dir_all(&half).map_err(Error::file(&half))?;
-    }
+fn fetch(wheel: &Wheel, half: &Path, cache: &Path) -> Result<()> {
     let list = cache.join(format!("{}.txt", wheel.name));
     std::fs::write(&list, wheel.requirements).map_err(Error::file(&list))?;
     let mut pip = Command::new(install::python());
     pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check"])
         .args(["--only-binary", ":all:", "--root-user-action", "ignore", "--target"])
-        .arg(&half)
+        .arg(half)
         .arg("--requirement")
         .arg(&list);
-    server::run(&mut pip, None)?;
-    std::fs::rename(&half, folder).map_err(Error::file(folder))
+    server::run(&mut pip, None)
 }
 
 fn cache() -> Result<PathBuf> {

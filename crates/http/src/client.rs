@@ -1,0 +1,176 @@
+//! The client: takes a request to an answer, by a deadline.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
+use hyper::Response;
+use hyper::body::Incoming;
+use tokio::time::timeout_at;
+
+use crate::call::{Answer, Call, Limits};
+use crate::connection::{Connection, Unanswered};
+use crate::dial::Dialer;
+use crate::error::{Error, Fault};
+use crate::guard::Guard;
+use crate::pool::Pool;
+use crate::resolve::{Resolve, SystemResolver};
+use crate::target::Target;
+use crate::tls::{self, Roots};
+
+/// Kept connections that may turn out to be closed, one after the other, before a new one is dialled.
+const STALE: usize = 3;
+
+/// How requests are made.
+#[derive(Clone)]
+pub struct ClientSettings {
+    pub guard: Guard,
+    pub roots: Roots,
+    /// Connections at once, over all hosts; those that idle make room for new ones.
+    pub connections: usize,
+    /// How long a connection is kept without a request.
+    pub idle: Duration,
+    /// For a TCP connection, and again for TLS on it.
+    pub connect_timeout: Duration,
+    pub resolver: Arc<dyn Resolve>,
+}
+
+impl Default for ClientSettings {
+    fn default() -> Self {
+        Self {
+            guard: Guard::default(),
+            roots: Roots::default(),
+            connections: 2000,
+            idle: Duration::from_secs(50),
+            connect_timeout: Duration::from_secs(5),
+            resolver: Arc::new(SystemResolver::default()),
+        }
+    }
+}
+
+/// Makes requests. Redirects are answers like any other, and proxies are not looked for.
+pub struct Client {
+    dialer: Dialer,
+    pool: Arc<Pool>,
+}
+
+impl Client {
+    /// Connects to nothing yet. The error says what is wrong with the roots.
+    pub fn new(settings: &ClientSettings) -> Result<Self, String> {
+        Ok(Self {
+            dialer: Dialer {
+                guard: settings.guard.clone(),
+                resolver: Arc::clone(&settings.resolver),
+                connector: tls::connector(&settings.roots)?,
+                connect_timeout: settings.connect_timeout,
+            },
+            pool: Pool::new(settings.connections, settings.idle),
+        })
+    }
+
+    /// May this target be dialled, as its name resolves now? Sends nothing. What is dialled later is checked again.
+    pub async fn check(&self, target: &Target) -> Result<(), Error> {
+        self.dialer.addresses(target).await.map(|_| ())
+    }
+
+    /// Sends a request once, and reads its answer. Only where a kept connection turns out to be closed, with nothing
+    /// of the request sent, is another one used. Cancel-safe in that nothing is left behind; not idempotent.
+    pub async fn send(&self, call: &Call, limits: Limits) -> Result<Answer, Error> {
+        let origin = &call.target.origin;
+        let mut stale = 0;
+        loop {
+            let mut connection = self.connection(&call.target, limits, stale < STALE).await?;
+            let head = match timeout_at(limits.deadline, connection.send(call)).await {
+                Ok(Ok(head)) => head,
+                Ok(Err(Unanswered::NotSent(_))) if stale <= STALE => {
+                    stale += 1;
+                    continue;
+                }
+                Ok(Err(Unanswered::NotSent(error))) => return Err(ended(origin, &error)),
+                Ok(Err(Unanswered::Sent(error))) => return Err(ended(origin, &error).after_sending()),
+                Err(_) => {
+                    let message = format!("no answer from {origin} in time");
+                    return Err(Error::new(Fault::Timeout, message).after_sending());
+                }
+            };
+            let answer = read(origin, head, limits).await?;
+            if !answer.cut {
+                self.pool.give_back(origin, connection);
+            }
+            return Ok(answer);
+        }
+    }
+
+    async fn connection(&self, target: &Target, limits: Limits, kept: bool) -> Result<Connection, Error> {
+        let origin = &target.origin;
+        if kept && let Some(connection) = self.pool.take(origin) {
+            return Ok(connection);
+        }
+        let late = || Error::new(Fault::Timeout, format!("no connection with {origin} in time"));
+        let turn = self.pool.turn(origin);
+        let _turn = match &turn {
+            Some(turn) => Some(timeout_at(limits.deadline, turn.lock()).await.map_err(|_| late())?),
+            None => None,
+        };
+        // While we waited for our turn, somebody may have opened one that can be shared.
+        if kept
+            && turn.is_some()
+            && let Some(connection) = self.pool.take(origin)
+        {
+            return Ok(connection);
+        }
+        let permit = timeout_at(limits.deadline, self.pool.permit())
+            .await
+            .map_err(|_| Error::new(Fault::Busy, "all connections are in use"))?;
+        let opening = async { Connection::open(self.dialer.dial(target).await?, permit).await };
+        let connection = timeout_at(limits.deadline, opening).await.map_err(|_| late())??;
+        self.pool.opened(origin, &connection);
+        Ok(connection)
+    }
+}
+
+async fn read(
+    origin: &crate::target::Origin,
+    head: Response<Incoming>,
+    limits: Limits,
+) -> Result<Answer, Error> {
+    let (parts, mut incoming) = head.into_parts();
+    let status = parts.status.as_u16();
+    let (body, cut) = match timeout_at(limits.deadline, body(&mut incoming, limits.body)).await {
+        Ok(Ok(read)) => read,
+        Ok(Err(error)) => {
+            return Err(Error { status: Some(status), ..ended(origin, &error).after_sending() });
+        }
+        Err(_) => {
+            let message = format!("the answer of {origin} did not end in time");
+            return Err(Error {
+                status: Some(status),
+                ..Error::new(Fault::Timeout, message).after_sending()
+            });
+        }
+    };
+    Ok(Answer { status, version: parts.version, headers: parts.headers, body, cut })
+}
+
+async fn body(incoming: &mut Incoming, cap: usize) -> hyper::Result<(Bytes, bool)> {
+    let mut body = BytesMut::new();
+    while let Some(frame) = incoming.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        let room = cap - body.len();
+        if data.len() > room {
+            body.extend_from_slice(&data[..room]);
+            return Ok((body.freeze(), true));
+        }
+        body.extend_from_slice(&data);
+    }
+    Ok((body.freeze(), false))
+}
+
+/// The connection failed us: by its end, or by what came over it.
+fn ended(origin: &crate::target::Origin, error: &hyper::Error) -> Error {
+    if error.is_parse() || error.is_user() {
+        return Error::new(Fault::Protocol, format!("{origin} does not speak HTTP")).caused_by(error);
+    }
+    Error::new(Fault::Closed, format!("{origin} ended the connection")).caused_by(error)
+}

@@ -1,0 +1,128 @@
+//! From a target to a connected stream: resolve, ask the guard about each address, dial, and speak TLS.
+//!
+//! Invariant: the address handed to `connect` is the one that the guard saw.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::{FuturesUnordered, StreamExt as _};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use crate::error::{Error, Fault};
+use crate::guard::Guard;
+use crate::resolve::Resolve;
+use crate::target::Target;
+use crate::tls;
+
+/// An address that has not answered for so long gets company by the next (RFC 8305).
+const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
+/// Addresses of one name that are tried.
+const ADDRESSES: usize = 8;
+
+pub(crate) struct Dialer {
+    pub guard: Guard,
+    pub resolver: Arc<dyn Resolve>,
+    pub connector: TlsConnector,
+    /// For TCP and TLS together.
+    pub connect_timeout: Duration,
+}
+
+pub(crate) enum Dialled {
+    Plain(TcpStream),
+    Secure(Box<TlsStream<TcpStream>>),
+}
+
+impl Dialer {
+    /// The addresses of a target that may be dialled; an error if there are none.
+    pub async fn addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, Error> {
+        let origin = &target.origin;
+        let found = match target.literal {
+            Some(address) => vec![SocketAddr::new(address, origin.port)],
+            None => self.resolver.resolve(&origin.host, origin.port).await.map_err(|error| {
+                Error::new(Fault::Dns, format!("{} could not be resolved", origin.host)).caused_by(&error)
+            })?,
+        };
+        if found.is_empty() {
+            return Err(Error::new(Fault::Dns, format!("{} has no address", origin.host)));
+        }
+        let mut refused = None;
+        let mut allowed = Vec::with_capacity(found.len());
+        for address in found {
+            match self.guard.refuses(address.ip(), origin.secure) {
+                None => allowed.push(address),
+                Some(why) => refused = refused.or(Some((address.ip(), why))),
+            }
+        }
+        match (refused, allowed.is_empty()) {
+            (Some((address, why)), true) => {
+                let named = if target.literal.is_some() {
+                    format!("{address} may not be dialled: {why}")
+                } else {
+                    format!("{} is {address}, which may not be dialled: {why}", origin.host)
+                };
+                Err(Error::new(Fault::Address, named))
+            }
+            _ => Ok(allowed),
+        }
+    }
+
+    pub async fn dial(&self, target: &Target) -> Result<Dialled, Error> {
+        let addresses = self.addresses(target).await?;
+        let limit = |what: &str| {
+            let waited = self.connect_timeout.as_millis();
+            Error::new(Fault::Connect, format!("no {what} with {} within {waited} ms", target.origin))
+        };
+        let stream = timeout(self.connect_timeout, connect(&addresses))
+            .await
+            .map_err(|_| limit("connection"))?
+            .map_err(|error| {
+                Error::new(Fault::Connect, format!("no connection with {}", target.origin)).caused_by(&error)
+            })?;
+        // Head and body may go in two writes, and the second must not wait for the first's acknowledgement.
+        stream.set_nodelay(true).ok();
+        if !target.origin.secure {
+            return Ok(Dialled::Plain(stream));
+        }
+        let secured = timeout(self.connect_timeout, self.connector.connect(server_name(target)?, stream));
+        match secured.await.map_err(|_| limit("TLS"))? {
+            Ok(stream) => Ok(Dialled::Secure(Box::new(stream))),
+            Err(error) => {
+                let fault = if tls::is_certificate_error(&error) { Fault::Certificate } else { Fault::Tls };
+                Err(Error::new(fault, format!("no TLS with {}", target.origin)).caused_by(&error))
+            }
+        }
+    }
+}
+
+fn server_name(target: &Target) -> Result<ServerName<'static>, Error> {
+    match target.literal {
+        Some(address) => Ok(ServerName::IpAddress(address.into())),
+        None => ServerName::try_from(target.origin.host.to_string())
+            .map_err(|_| Error::new(Fault::Url, "the target URL's host is no name that TLS knows")),
+    }
+}
+
+/// The first that answers; the next one starts when the last one fails, or keeps us waiting.
+async fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+    let mut left = addresses.iter().take(ADDRESSES);
+    let mut under_way = FuturesUnordered::new();
+    under_way.extend(left.next().map(|address| TcpStream::connect(*address)));
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    loop {
+        tokio::select! {
+            answered = under_way.next() => match answered {
+                Some(Ok(stream)) => return Ok(stream),
+                Some(Err(error)) => last = error,
+                None => return Err(last),
+            },
+            () = sleep(NEXT_ADDRESS_AFTER), if left.len() > 0 => {}
+        }
+        under_way.extend(left.next().map(|address| TcpStream::connect(*address)));
+    }
+}

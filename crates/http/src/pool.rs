@@ -1,0 +1,178 @@
+//! Connections that wait for their next request, and how many there may be.
+//!
+//! Invariant: no more connections are open than there are permits; one that idles too long is closed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::{http1, http2};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use crate::connection::Connection;
+use crate::target::Origin;
+
+pub(crate) struct Pool {
+    inner: Mutex<Inner>,
+    permits: Arc<Semaphore>,
+    idle_for: Duration,
+}
+
+#[derive(Default)]
+struct Inner {
+    hosts: HashMap<Origin, Host>,
+    reaping: bool,
+}
+
+#[derive(Default)]
+struct Host {
+    /// The last used is at the end, and used next.
+    idle: Vec<(http1::SendRequest<Full<Bytes>>, Instant)>,
+    shared: Option<(http2::SendRequest<Full<Bytes>>, Instant)>,
+    /// Its connections take one request at a time; before that is known, one dials and the others wait.
+    speaks_one: bool,
+    dialling: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Host {
+    fn is_bare(&self) -> bool {
+        self.idle.is_empty() && self.shared.is_none() && Arc::strong_count(&self.dialling) == 1
+    }
+
+    /// When its longest idle connection was last used.
+    fn oldest(&self) -> Option<Instant> {
+        let first = self.idle.first().map(|(_, since)| *since);
+        [first, self.shared.as_ref().map(|(_, since)| *since)].into_iter().flatten().min()
+    }
+
+    fn close_before(&mut self, horizon: Instant) {
+        self.idle.retain(|(sender, since)| *since >= horizon && !sender.is_closed());
+        if self.shared.as_ref().is_some_and(|(sender, since)| *since < horizon || sender.is_closed()) {
+            self.shared = None;
+        }
+    }
+}
+
+impl Pool {
+    pub fn new(connections: usize, idle_for: Duration) -> Arc<Self> {
+        Arc::new(Self { inner: Mutex::default(), permits: Arc::new(Semaphore::new(connections)), idle_for })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection that is open and free, as far as can be told.
+    pub fn take(&self, origin: &Origin) -> Option<Connection> {
+        let now = Instant::now();
+        let mut inner = self.lock();
+        let host = inner.hosts.get_mut(origin)?;
+        if let Some((sender, since)) = &mut host.shared {
+            if !sender.is_closed() {
+                *since = now;
+                return Some(Connection::Two(sender.clone()));
+            }
+            host.shared = None;
+        }
+        while let Some((sender, since)) = host.idle.pop() {
+            if sender.is_ready() && !sender.is_closed() && now.duration_since(since) < self.idle_for {
+                return Some(Connection::One(sender));
+            }
+        }
+        None
+    }
+
+    /// What to hold while dialling this host, where a shared connection may come of it.
+    pub fn turn(&self, origin: &Origin) -> Option<Arc<tokio::sync::Mutex<()>>> {
+        let mut inner = self.lock();
+        let host = inner.hosts.entry(origin.clone()).or_default();
+        (origin.secure && !host.speaks_one).then(|| Arc::clone(&host.dialling))
+    }
+
+    /// The right to one more connection; an idle one is closed for it where there is none left. Cancel-safe.
+    pub async fn permit(&self) -> OwnedSemaphorePermit {
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return permit;
+        }
+        self.close_oldest();
+        Arc::clone(&self.permits).acquire_owned().await.expect("the semaphore is never closed")
+    }
+
+    fn close_oldest(&self) {
+        let mut inner = self.lock();
+        let oldest =
+            inner.hosts.values_mut().filter(|host| host.oldest().is_some()).min_by_key(|host| host.oldest());
+        let Some(host) = oldest else { return };
+        if host.idle.is_empty() {
+            host.shared = None;
+        } else {
+            host.idle.remove(0);
+        }
+    }
+
+    /// Notes what a new connection is; others may share it.
+    pub fn opened(self: &Arc<Self>, origin: &Origin, connection: &Connection) {
+        let mut inner = self.lock();
+        let host = inner.hosts.entry(origin.clone()).or_default();
+        match connection {
+            Connection::One(_) => host.speaks_one = true,
+            Connection::Two(sender) => {
+                host.speaks_one = false;
+                host.shared = Some((sender.clone(), Instant::now()));
+            }
+        }
+        self.reap_later(&mut inner);
+    }
+
+    /// Takes a connection back, its answer read to the end.
+    pub fn give_back(self: &Arc<Self>, origin: &Origin, connection: Connection) {
+        let Connection::One(mut sender) = connection else { return };
+        if sender.is_ready() {
+            return self.keep(origin, sender);
+        }
+        if sender.is_closed() {
+            return;
+        }
+        // Its own task is about to find that the answer is over.
+        let (pool, origin) = (Arc::clone(self), origin.clone());
+        tokio::spawn(async move {
+            if let Ok(Ok(())) = tokio::time::timeout(pool.idle_for, sender.ready()).await {
+                pool.keep(&origin, sender);
+            }
+        });
+    }
+
+    fn keep(self: &Arc<Self>, origin: &Origin, sender: http1::SendRequest<Full<Bytes>>) {
+        let mut inner = self.lock();
+        if let Some(host) = inner.hosts.get_mut(origin) {
+            host.idle.push((sender, Instant::now()));
+        }
+        self.reap_later(&mut inner);
+    }
+
+    /// Sees to it that somebody closes what idles, for as long as there is anything.
+    fn reap_later(self: &Arc<Self>, inner: &mut Inner) {
+        if !std::mem::replace(&mut inner.reaping, true) {
+            tokio::spawn(reap(Arc::downgrade(self), self.idle_for / 2));
+        }
+    }
+}
+
+async fn reap(pool: Weak<Pool>, every: Duration) {
+    loop {
+        tokio::time::sleep(every).await;
+        let Some(pool) = pool.upgrade() else { return };
+        let mut inner = pool.lock();
+        if let Some(horizon) = Instant::now().checked_sub(pool.idle_for) {
+            inner.hosts.values_mut().for_each(|host| host.close_before(horizon));
+        }
+        inner.hosts.retain(|_, host| !host.is_bare());
+        if inner.hosts.is_empty() {
+            inner.reaping = false;
+            return;
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! From names to addresses.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::Semaphore;
+
+/// Look-ups at once. One that hangs keeps a thread, long after its caller has given up.
+const LOOKUPS: usize = 64;
+
+/// Asks for the addresses of a name. Cancel-safe.
+#[async_trait]
+pub trait Resolve: Send + Sync {
+    async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
+}
+
+/// The system's own resolver: `/etc/hosts`, DNS, whatever the machine is set up for.
+#[derive(Debug)]
+pub struct SystemResolver {
+    lookups: Arc<Semaphore>,
+}
+
+impl Default for SystemResolver {
+    fn default() -> Self {
+        Self { lookups: Arc::new(Semaphore::new(LOOKUPS)) }
+    }
+}
+
+#[async_trait]
+impl Resolve for SystemResolver {
+    async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        let permit = Arc::clone(&self.lookups).acquire_owned().await.map_err(io::Error::other)?;
+        let host = host.to_owned();
+        let lookup = move || {
+            let found = (host.as_str(), port).to_socket_addrs().map(Iterator::collect);
+            drop(permit);
+            found
+        };
+        tokio::task::spawn_blocking(lookup).await.map_err(io::Error::other)?
+    }
+}

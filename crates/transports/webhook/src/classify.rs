@@ -1,0 +1,138 @@
+//! What answers and failures mean (rule J5).
+
+use std::time::Duration;
+
+use postrider_http::{Answer, Error, Fault};
+use postrider_seams::{Failure, Outcome, Receipt, Value};
+
+use crate::record::{Attempt, Class, ErrorType, shortened};
+use crate::retry_after::{self, LONGEST};
+
+#[cfg(test)]
+mod tests;
+
+/// What an attempt says about its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Health {
+    Well,
+    Unwell,
+    /// It asks to be left alone.
+    Hold(Duration),
+    /// Nothing was learnt about it.
+    Unknown,
+}
+
+/// Facts of an attempt that are known whatever comes of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Context {
+    pub took: Duration,
+    pub signed: bool,
+    pub may_postpone: bool,
+    /// Unix seconds.
+    pub now: i64,
+}
+
+pub(crate) fn answer(answer: &Answer, context: Context) -> (Outcome, Health) {
+    let (class, error) = by_status(answer.status);
+    let mut attempt = Attempt {
+        class,
+        error,
+        status: Some(answer.status),
+        body: shortened(&answer.body),
+        trace: None,
+        took: context.took,
+        signed: context.signed,
+    };
+    if class == Class::Success {
+        return match postponed(answer, context) {
+            None => (Outcome::Delivered(Receipt { id: None, detail: attempt.detail() }), Health::Well),
+            Some(after) => {
+                attempt.error = Some(ErrorType::Transient);
+                let reason = format!("the receiver asks to come back in {} s", after.as_secs());
+                (Outcome::Retryable(failure(reason, Some(after), attempt)), Health::Well)
+            }
+        };
+    }
+    let reason = words(answer.status);
+    if error == Some(ErrorType::Permanent) {
+        let mut failure = failure(reason, None, attempt);
+        if answer.status == 410 {
+            failure.detail.insert("gone".to_owned(), Value::Bool(true));
+        }
+        return (Outcome::Rejected(failure), Health::Well);
+    }
+    let waits = matches!(answer.status, 429 | 503);
+    let after = waits.then(|| retry_after::read(&answer.headers, context.now)).flatten();
+    let health = match (after, class) {
+        (Some(after), _) if !after.is_zero() => Health::Hold(after),
+        (_, Class::ServerError) => Health::Unwell,
+        _ => Health::Well,
+    };
+    (Outcome::Retryable(failure(reason, after, attempt)), health)
+}
+
+fn by_status(status: u16) -> (Class, Option<ErrorType>) {
+    match status {
+        200..=299 => (Class::Success, None),
+        408 | 425 | 429 => (Class::ClientError, Some(ErrorType::Transient)),
+        300..=499 => (Class::ClientError, Some(ErrorType::Permanent)),
+        500..=599 => (Class::ServerError, Some(ErrorType::Transient)),
+        _ => (Class::ServerError, Some(ErrorType::Unknown)),
+    }
+}
+
+fn words(status: u16) -> String {
+    match status {
+        300..=399 => format!("answered {status}; redirects are not followed"),
+        410 => format!("answered {status}: the receiver is gone for good"),
+        _ => format!("answered {status}"),
+    }
+}
+
+/// `{"ack":false,"delaySeconds":n}`, where the subscription allows it.
+fn postponed(answer: &Answer, context: Context) -> Option<Duration> {
+    if !context.may_postpone || answer.cut {
+        return None;
+    }
+    let said: serde_json::Value = serde_json::from_slice(&answer.body).ok()?;
+    if said.get("ack")? != &serde_json::Value::Bool(false) {
+        return None;
+    }
+    let seconds = said.get("delaySeconds").and_then(serde_json::Value::as_f64).unwrap_or(0.0);
+    let wish =
+        if seconds.is_sign_negative() { Ok(Duration::ZERO) } else { Duration::try_from_secs_f64(seconds) };
+    Some(wish.unwrap_or(LONGEST).min(LONGEST))
+}
+
+pub(crate) fn error(error: &Error, context: Context) -> (Outcome, Health) {
+    let (class, kind) = match error.fault {
+        // Nothing was tried, so it is no attempt.
+        Fault::Busy => {
+            let failure = Failure { after: Some(Duration::from_secs(1)), ..Failure::new(error.to_string()) };
+            return (Outcome::Deferred(failure), Health::Unknown);
+        }
+        Fault::Url | Fault::Address | Fault::Certificate => (Class::ConnectionError, ErrorType::Permanent),
+        Fault::Dns | Fault::Connect | Fault::Closed => (Class::ConnectionError, ErrorType::Transient),
+        Fault::Timeout => (Class::Timeout, ErrorType::Transient),
+        Fault::Tls | Fault::Protocol => (Class::ConnectionError, ErrorType::Unknown),
+    };
+    let attempt = Attempt {
+        class,
+        error: Some(kind),
+        status: error.status,
+        body: None,
+        trace: (!error.causes.is_empty()).then(|| error.chain()),
+        took: context.took,
+        signed: context.signed,
+    };
+    let failure = failure(error.to_string(), None, attempt);
+    match kind {
+        ErrorType::Permanent => (Outcome::Rejected(failure), Health::Unknown),
+        _ if error.sent => (Outcome::Uncertain(failure), Health::Unwell),
+        _ => (Outcome::Retryable(failure), Health::Unwell),
+    }
+}
+
+fn failure(reason: String, after: Option<Duration>, attempt: Attempt) -> Failure {
+    Failure { after, detail: attempt.detail(), ..Failure::new(reason) }
+}

@@ -1,0 +1,146 @@
+//! Settings of webhooks: where they may go, how many at once, and for how long.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use postrider_broker::{Address, Options};
+use postrider_http::{BreakerSettings, Cidr, Guard, PlainHttp};
+
+use crate::error::{Error, KIND};
+
+#[cfg(test)]
+mod tests;
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Which addresses may be dialled.
+    pub guard: Guard,
+    /// Root certificates beside the built-in ones: a PEM file.
+    pub ca_file: Option<PathBuf>,
+    /// The system's root certificates instead of the built-in ones.
+    pub system_roots: bool,
+    /// For one attempt, where the row says nothing; and the most that a row may ask for.
+    pub timeout: Duration,
+    pub longest_timeout: Duration,
+    pub connect_timeout: Duration,
+    /// How long a connection is kept without a request.
+    pub idle: Duration,
+    /// Connections at once, over all hosts.
+    pub connections: usize,
+    /// Requests at once to one host.
+    pub per_host: usize,
+    /// Requests at once of one call, and calls at once.
+    pub batch: usize,
+    pub concurrency: usize,
+    /// Bytes of an answer that are read at most.
+    pub max_answer: usize,
+    pub breaker: BreakerSettings,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            guard: Guard::default(),
+            ca_file: None,
+            system_roots: false,
+            timeout: Duration::from_secs(30),
+            longest_timeout: Duration::from_mins(5),
+            connect_timeout: Duration::from_secs(5),
+            idle: Duration::from_secs(50),
+            connections: 2000,
+            per_host: 64,
+            batch: 1,
+            concurrency: 512,
+            max_answer: 64 * 1024,
+            breaker: BreakerSettings::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// `webhook://?option=value`: rows name their targets. Options beside the URL win over its own.
+    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
+        let mut address = Address::parse(url, beside, 443);
+        let mut options = std::mem::take(&mut address.options);
+        if address.scheme != "webhook" {
+            options.mistake("the scheme must be webhook");
+        }
+        let path = address.path.is_some_and(|path| !path.is_empty());
+        if !address.hosts.is_empty() || path || address.user.is_some() || address.password.is_some() {
+            options.mistake("there is nothing after webhook:// but ?options: rows name their targets");
+        }
+        let mut settings = Self::default();
+        settings.read(&mut options);
+        let mut mistakes = options.finish();
+        mistakes.extend(settings.mistakes());
+        Error::check(KIND, mistakes).map(|()| settings)
+    }
+
+    fn read(&mut self, options: &mut Options) {
+        if let Some(text) = options.text("allow") {
+            for range in text.split([',', ' ']).filter(|range| !range.is_empty()) {
+                match range.parse::<Cidr>() {
+                    Ok(range) => self.guard.allow.push(range),
+                    Err(wrong) => options.mistake(format!("allow: {wrong}")),
+                }
+            }
+        }
+        let plain =
+            [("never", PlainHttp::Never), ("allowed", PlainHttp::Allowed), ("always", PlainHttp::Always)];
+        options.choice("plain_http", &plain, &mut self.guard.plain_http);
+        self.ca_file = options.text("ca_file").map(PathBuf::from);
+        options.choice("roots", &[("built-in", false), ("system", true)], &mut self.system_roots);
+        options.duration("timeout", &mut self.timeout);
+        options.duration("longest_timeout", &mut self.longest_timeout);
+        options.duration("connect_timeout", &mut self.connect_timeout);
+        options.duration("idle", &mut self.idle);
+        options.read("connections", "a whole number", &mut self.connections);
+        options.read("per_host", "a whole number", &mut self.per_host);
+        options.read("batch", "a whole number", &mut self.batch);
+        options.read("concurrency", "a whole number", &mut self.concurrency);
+        options.read("max_answer", "a number of bytes", &mut self.max_answer);
+        options.read("breaker_failures", "a whole number", &mut self.breaker.failures);
+        options.duration("breaker_wait", &mut self.breaker.wait);
+    }
+
+    /// Every rule between the settings that is broken.
+    pub fn check(&self) -> Result<(), Error> {
+        Error::check(KIND, self.mistakes())
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        let hundred = Duration::from_millis(100);
+        let times = [
+            ("timeout", self.timeout, hundred, self.longest_timeout),
+            ("longest_timeout", self.longest_timeout, hundred, Duration::from_hours(1)),
+            ("connect_timeout", self.connect_timeout, hundred, Duration::from_mins(5)),
+            ("idle", self.idle, Duration::from_secs(1), Duration::from_hours(1)),
+            ("breaker_wait", self.breaker.wait, hundred, self.breaker.longest_wait),
+        ];
+        for (name, value, least, most) in times {
+            if !(least..=most).contains(&value) {
+                mistakes.push(format!(
+                    "{name} must be between {} ms and {} s",
+                    least.as_millis(),
+                    most.as_secs()
+                ));
+            }
+        }
+        let counts = [
+            ("connections", self.connections, 100_000),
+            ("per_host", self.per_host, 10_000),
+            ("batch", self.batch, 1000),
+            ("concurrency", self.concurrency, 10_000),
+            ("max_answer", self.max_answer, 16 * 1024 * 1024),
+            ("breaker_failures", self.breaker.failures as usize, 1_000_000),
+        ];
+        for (name, _, most) in counts.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value)) {
+            mistakes.push(format!("{name} must be between 1 and {most}"));
+        }
+        if self.ca_file.is_some() && self.system_roots {
+            mistakes.push("ca_file adds to the built-in roots: leave out roots=system".to_owned());
+        }
+        mistakes
+    }
+}

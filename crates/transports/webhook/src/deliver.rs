@@ -1,0 +1,178 @@
+//! The transport: makes the requests of a call side by side, each within its own time and its host's share.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::future::join_all;
+use postrider_http::{Client, ClientSettings, Limits, Resolve, Roots, SystemResolver, Target};
+use postrider_seams::{Content, Envelope, Failure, Outcome, Transport, Webhook, transport};
+use tokio::time::Instant;
+
+use crate::classify::{self, Context};
+use crate::config::Settings;
+use crate::encode::{self, Unsendable};
+use crate::error::{Error, KIND};
+use crate::hosts::Hosts;
+use crate::record::{Attempt, Class, ErrorType};
+
+/// How long a row waits whose secret can't be used.
+const SECRET_WAIT: std::time::Duration = std::time::Duration::from_mins(1);
+
+/// Told what concerns more than the row at hand. Must not block.
+pub trait Watch: Send + Sync {
+    /// The receiver of this subscription is gone for good (410).
+    fn gone(&self, subscription: &str);
+}
+
+/// Posts webhooks.
+pub struct Webhooks {
+    settings: Settings,
+    client: Client,
+    hosts: Hosts,
+    watch: Option<Arc<dyn Watch>>,
+    /// Unix seconds, for signatures and dates only.
+    clock: fn() -> i64,
+}
+
+impl Webhooks {
+    /// Checks the settings and reads the root certificates; connects to nothing.
+    pub fn new(settings: Settings) -> Result<Self, Error> {
+        Self::with_resolver(settings, Arc::new(SystemResolver::default()))
+    }
+
+    /// See [`Settings::from_url`].
+    pub fn from_url(url: &str, beside: &[(String, String)]) -> Result<Self, Error> {
+        Self::new(Settings::from_url(url, beside)?)
+    }
+
+    /// With names resolved in a way of one's own.
+    pub fn with_resolver(settings: Settings, resolver: Arc<dyn Resolve>) -> Result<Self, Error> {
+        settings.check()?;
+        let client = Client::new(&ClientSettings {
+            guard: settings.guard.clone(),
+            roots: roots(&settings)?,
+            connections: settings.connections,
+            idle: settings.idle,
+            connect_timeout: settings.connect_timeout,
+            resolver,
+        });
+        let client = client.map_err(|wrong| Error::one(KIND, wrong))?;
+        let hosts = Hosts::new(settings.per_host, settings.breaker);
+        Ok(Self { settings, client, hosts, watch: None, clock: unix_now })
+    }
+
+    #[must_use]
+    pub fn watched_by(mut self, watch: Arc<dyn Watch>) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// May rows name this URL? Resolves its name, and dials nothing; what is dialled later is checked again.
+    pub async fn check(&self, url: &str) -> Result<(), String> {
+        let target = Target::parse(url).map_err(|error| error.to_string())?;
+        match self.client.check(&target).await {
+            Err(error) if error.fault != postrider_http::Fault::Dns => Err(error.to_string()),
+            // A name that can't be resolved now may be resolved when it is needed.
+            _ => Ok(()),
+        }
+    }
+
+    async fn one(&self, envelope: &Envelope, deadline: Instant) -> Outcome {
+        let Content::Webhook(webhook) = &envelope.content else {
+            return rejected("this transport takes webhooks, and this row is none");
+        };
+        let now = (self.clock)();
+        let signed = !webhook.signing.is_empty();
+        let context = |took| Context { took, signed, may_postpone: webhook.may_postpone, now };
+        let target = match Target::parse(&webhook.url) {
+            Ok(target) => target,
+            Err(error) => return classify::error(&error, context(std::time::Duration::ZERO)).0,
+        };
+        let host = self.hosts.host(&target.origin());
+        let turn = match host.turn(deadline).await {
+            Ok(turn) => turn,
+            Err(put_off) => return put_off,
+        };
+        let call = match encode::encode(&envelope.dedupe, webhook, target, (self.clock)()) {
+            Ok(call) => call,
+            Err(Unsendable::Row(reason)) => return rejected(&reason),
+            Err(Unsendable::Secret(reason)) => {
+                return Outcome::Deferred(Failure { after: Some(SECRET_WAIT), ..Failure::new(reason) });
+            }
+        };
+        let started = Instant::now();
+        let limits =
+            Limits { deadline: deadline.min(started + self.time(webhook)), body: self.settings.max_answer };
+        let (outcome, health) = match self.client.send(&call, limits).await {
+            Ok(answer) => classify::answer(&answer, context(started.elapsed())),
+            Err(error) => classify::error(&error, context(started.elapsed())),
+        };
+        turn.tell(health);
+        self.note(webhook, &outcome);
+        outcome
+    }
+
+    fn time(&self, webhook: &Webhook) -> std::time::Duration {
+        webhook.timeout.map_or(self.settings.timeout, |wish| wish.min(self.settings.longest_timeout))
+    }
+
+    fn note(&self, webhook: &Webhook, outcome: &Outcome) {
+        let gone = outcome.failure().is_some_and(|failure| failure.detail.contains_key("gone"));
+        if let (true, Some(watch), Some(subscription)) = (gone, &self.watch, &webhook.subscription) {
+            watch.gone(subscription);
+        }
+    }
+}
+
+#[async_trait]
+impl Transport for Webhooks {
+    fn batch(&self) -> usize {
+        self.settings.batch
+    }
+
+    fn concurrency(&self) -> usize {
+        self.settings.concurrency
+    }
+
+    async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
+        if let [envelope] = batch {
+            return vec![self.one(envelope, deadline).await];
+        }
+        join_all(batch.iter().map(|envelope| self.one(envelope, deadline))).await
+    }
+
+    /// Rows name their targets, so there is none to ask: each host has a breaker of its own.
+    async fn probe(&self) -> Result<(), transport::Error> {
+        Ok(())
+    }
+}
+
+/// The row is at fault, and nothing was sent.
+fn rejected(reason: &str) -> Outcome {
+    let attempt = Attempt {
+        class: Class::ClientError,
+        error: Some(ErrorType::Permanent),
+        status: None,
+        body: None,
+        trace: None,
+        took: std::time::Duration::ZERO,
+        signed: false,
+    };
+    Outcome::Rejected(Failure { detail: attempt.detail(), ..Failure::new(reason) })
+}
+
+fn roots(settings: &Settings) -> Result<Roots, Error> {
+    match &settings.ca_file {
+        None if settings.system_roots => Ok(Roots::System),
+        None => Ok(Roots::BuiltIn),
+        Some(file) => std::fs::read(file)
+            .map(Roots::BuiltInAnd)
+            .map_err(|error| Error::one(KIND, format!("ca_file {}: {error}", file.display()))),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "receivers compare a signature's time with their own clock")]
+fn unix_now() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}

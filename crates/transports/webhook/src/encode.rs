@@ -1,0 +1,80 @@
+//! From an envelope to a request: target, headers, signature.
+//!
+//! Invariant: what a row says can't change who we are, how long the body is, where a message ends, or its signature.
+
+use postrider_http::{Call, HeaderMap, HeaderName, HeaderValue, Method, Target};
+use postrider_seams::Webhook;
+
+use crate::sign;
+
+#[cfg(test)]
+mod tests;
+
+pub const USER_AGENT: &str = concat!("Postrider/", env!("CARGO_PKG_VERSION"));
+
+/// Headers that are the connection's, the message's or the signature's, and never the row's (rule J12).
+const RESERVED: [&str; 16] = [
+    "connection",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "webhook-id",
+    "webhook-signature",
+    "webhook-timestamp",
+];
+
+/// May a row not set this header?
+pub fn is_reserved(name: &str) -> bool {
+    RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name))
+}
+
+/// Why there is no request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unsendable {
+    /// The row is wrong.
+    Row(String),
+    /// A secret is, which may be put right: the row waits.
+    Secret(&'static str),
+}
+
+/// The request, its signature made at `now`, in Unix seconds.
+pub(crate) fn encode(id: &str, webhook: &Webhook, target: Target, now: i64) -> Result<Call, Unsendable> {
+    let mut headers = HeaderMap::with_capacity(webhook.headers.len() + 8);
+    headers.insert("user-agent", HeaderValue::from_static(USER_AGENT));
+    for (name, value) in webhook.headers.iter().filter(|(name, _)| !is_reserved(name)) {
+        let name = HeaderName::try_from(name.as_str())
+            .map_err(|_| Unsendable::Row("headers: a name holds what no header name may".to_owned()))?;
+        let value = HeaderValue::try_from(value.as_str()).map_err(|_| {
+            Unsendable::Row(format!("headers.{name}: the value holds what no header value may"))
+        })?;
+        headers.insert(name, value);
+    }
+    let own = |field: &str, value: &str| {
+        HeaderValue::try_from(value)
+            .map_err(|_| Unsendable::Row(format!("{field}: holds what no header value may")))
+    };
+    headers.insert("content-type", own("content_type", &webhook.content_type)?);
+    headers.insert("webhook-id", own("id", id)?);
+    headers.insert("webhook-timestamp", HeaderValue::from(now));
+    if let Some(authorization) = &webhook.authorization {
+        let mut value = HeaderValue::try_from(authorization.reveal())
+            .map_err(|_| Unsendable::Secret("the account's token holds what no header value may"))?;
+        value.set_sensitive(true);
+        headers.insert("authorization", value);
+    }
+    if !webhook.signing.is_empty() {
+        let keys: Result<Vec<_>, _> = webhook.signing.iter().map(sign::key).collect();
+        let keys = keys.map_err(Unsendable::Secret)?;
+        headers.insert("webhook-signature", own("id", &sign::signatures(&keys, id, now, &webhook.body))?);
+    }
+    Ok(Call { method: Method::POST, target, headers, body: webhook.body.clone() })
+}

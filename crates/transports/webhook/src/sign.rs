@@ -1,0 +1,58 @@
+//! Signatures as Standard Webhooks has them: HMAC-SHA256 over `id.timestamp.body`.
+
+use base64::Engine as _;
+use base64::alphabet::STANDARD as ALPHABET;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use postrider_seams::Secret;
+use ring::hmac;
+
+#[cfg(test)]
+mod tests;
+
+/// In front of secrets that are written in base64.
+pub const PREFIX: &str = "whsec_";
+
+/// Key lengths that the standard asks for, in bytes.
+const USUAL: std::ops::RangeInclusive<usize> = 24..=64;
+
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &ALPHABET,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The key in a secret. With `whsec_` in front it is base64; without, base64 if it reads as such and has a usual
+/// length, as the standard's libraries take it, else the bytes themselves.
+pub fn key(secret: &Secret) -> Result<hmac::Key, &'static str> {
+    let text = secret.reveal().trim();
+    let bytes = match text.strip_prefix(PREFIX) {
+        Some(encoded) => {
+            LENIENT.decode(encoded).map_err(|_| "the signing secret is not base64 after whsec_")?
+        }
+        None => match LENIENT.decode(text) {
+            Ok(bytes) if USUAL.contains(&bytes.len()) => bytes,
+            _ => text.as_bytes().to_vec(),
+        },
+    };
+    if bytes.is_empty() {
+        return Err("the signing secret is empty");
+    }
+    Ok(hmac::Key::new(hmac::HMAC_SHA256, &zeroizing(bytes)))
+}
+
+/// Wiped when dropped.
+fn zeroizing(bytes: Vec<u8>) -> zeroize::Zeroizing<Vec<u8>> {
+    zeroize::Zeroizing::new(bytes)
+}
+
+/// The value of `webhook-signature`: one signature per key, the newest first.
+pub fn signatures(keys: &[hmac::Key], id: &str, timestamp: i64, body: &[u8]) -> String {
+    let head = format!("{id}.{timestamp}.");
+    let one = |key: &hmac::Key| {
+        let mut signing = hmac::Context::with_key(key);
+        signing.update(head.as_bytes());
+        signing.update(body);
+        format!("v1,{}", STANDARD.encode(signing.sign()))
+    };
+    keys.iter().map(one).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,118 @@
+//! What a receiver gets, and what its answers mean.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::Response;
+use postrider_seams::{Outcome, Secret, Transport as _, Value};
+use postrider_transport_webhook::{Watch, Webhooks};
+use tokio::time::Instant;
+
+use crate::world::{Server, assert_summary, deliver, envelope, settings, status, webhook, webhooks};
+
+#[tokio::test]
+async fn j12_a_delivery_is_a_post_with_the_rows_headers_and_body() {
+    let server = Server::start(|_| Response::new(Bytes::from_static(b"{\"received\": true}").into())).await;
+    let mut webhook = webhook(&format!("{}?a=b%20c#part", server.url()));
+    webhook.headers = vec![
+        ("X-Custom".to_owned(), "value".to_owned()),
+        ("Webhook-Signature".to_owned(), "v1,forged".to_owned()),
+        ("Transfer-Encoding".to_owned(), "chunked".to_owned()),
+        ("Host".to_owned(), "elsewhere.example".to_owned()),
+    ];
+    webhook.authorization = Some(Secret::new("Bearer hunter2"));
+    let outcome = deliver(&webhooks(), webhook).await;
+    assert_summary(&outcome, "delivered", "SUCCESS", "");
+    let Outcome::Delivered(receipt) = outcome else { panic!("it was delivered") };
+    assert_eq!(receipt.detail["status"], Value::Int(200));
+    assert_eq!(receipt.detail["body"], Value::Text("{\"received\": true}".to_owned()));
+    let seen = server.seen().pop().unwrap();
+    assert_eq!((seen.method.as_str(), seen.path.as_str()), ("POST", "/hook?a=b%20c"));
+    assert_eq!((seen.header("content-type"), seen.header("content-length")), ("application/json", "2"));
+    assert_eq!((seen.header("x-custom"), seen.header("authorization")), ("value", "Bearer hunter2"));
+    assert_eq!(seen.header("host"), server.address.to_string());
+    assert_eq!(seen.header("webhook-id"), "0HZXEQ5Y8JY5Z");
+    assert!(
+        seen.header("webhook-signature").starts_with("v1,")
+            && !seen.header("webhook-signature").contains("forged")
+    );
+    assert_eq!(seen.header("transfer-encoding"), "");
+    assert_eq!(seen.body, "{}");
+}
+
+#[tokio::test]
+async fn j05_redirects_are_not_followed() {
+    let server = Server::start(|seen| {
+        let mut answer = status(if seen.path == "/hook" { 302 } else { 200 });
+        answer.headers_mut().insert("location", "/elsewhere".parse().unwrap());
+        answer
+    })
+    .await;
+    let outcome = deliver(&webhooks(), webhook(&server.url())).await;
+    assert_summary(&outcome, "rejected", "CLIENT_ERROR", "PERMANENT");
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn j05_retry_after_holds_the_host_and_its_other_rows_wait_free() {
+    let server = Server::start(|_| {
+        let mut answer = status(429);
+        answer.headers_mut().insert("retry-after", "120".parse().unwrap());
+        answer
+    })
+    .await;
+    let webhooks = webhooks();
+    let first = deliver(&webhooks, webhook(&server.url())).await;
+    assert_summary(&first, "retryable", "CLIENT_ERROR", "TRANSIENT");
+    assert_eq!(first.failure().unwrap().after, Some(Duration::from_mins(2)));
+    let second = deliver(&webhooks, webhook(&server.url())).await;
+    assert!(matches!(second, Outcome::Deferred(_)), "{second:?}");
+    assert!(second.failure().unwrap().after.unwrap() >= Duration::from_secs(118));
+    assert_eq!(server.seen().len(), 1, "nothing was sent for the second");
+}
+
+#[derive(Default)]
+struct Gone(Mutex<Vec<String>>);
+
+impl Watch for Gone {
+    fn gone(&self, subscription: &str) {
+        self.0.lock().unwrap().push(subscription.to_owned());
+    }
+}
+
+#[tokio::test]
+async fn j05_a_receiver_that_is_gone_is_told_of() {
+    let server = Server::start(|_| status(410)).await;
+    let gone = Arc::new(Gone::default());
+    let webhooks = Webhooks::new(settings()).unwrap().watched_by(Arc::clone(&gone) as Arc<dyn Watch>);
+    let mut webhook = webhook(&server.url());
+    webhook.subscription = Some("0HZXEQ5Y8JY44".to_owned());
+    let outcome = deliver(&webhooks, webhook).await;
+    assert_summary(&outcome, "rejected", "CLIENT_ERROR", "PERMANENT");
+    assert_eq!(*gone.0.lock().unwrap(), ["0HZXEQ5Y8JY44"]);
+}
+
+#[tokio::test]
+async fn j10_a_secret_that_is_none_means_deferred_and_nothing_sent() {
+    let server = Server::start(|_| status(200)).await;
+    let mut webhook = webhook(&server.url());
+    webhook.signing = vec![Secret::new("whsec_???")];
+    assert!(matches!(deliver(&webhooks(), webhook).await, Outcome::Deferred(_)));
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_batch_is_answered_in_its_order() {
+    let server = Server::start(|seen| status(seen.path[1..].parse().unwrap())).await;
+    let paths = [200, 500, 404, 204, 429, 200];
+    let batch: Vec<_> =
+        paths.iter().map(|path| envelope(webhook(&format!("http://{}/{path}", server.address)))).collect();
+    let mut settings = settings();
+    settings.batch = 6;
+    let webhooks = Webhooks::new(settings).unwrap();
+    let outcomes = webhooks.deliver(&batch, Instant::now() + Duration::from_mins(1)).await;
+    let delivered: Vec<bool> =
+        outcomes.iter().map(|outcome| matches!(outcome, Outcome::Delivered(_))).collect();
+    assert_eq!(delivered, [true, false, false, true, false, true], "{outcomes:?}");
+}
