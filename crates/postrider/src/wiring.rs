@@ -16,6 +16,7 @@ use postrider_transport_amqp::Amqp;
 use postrider_transport_file::{Config, FileTransport};
 use postrider_transport_kafka::Kafka;
 use postrider_transport_nats::Nats;
+use postrider_transport_provider::Provider;
 use postrider_transport_smtp::Smtp;
 use postrider_transport_sqs::Sqs;
 use tempfile::TempDir;
@@ -45,6 +46,8 @@ pub enum TransportKind {
     Nats,
     Amqp,
     Sqs,
+    /// A mail provider's HTTP interface.
+    Provider,
 }
 
 /// What makes envelopes of rows.
@@ -61,7 +64,7 @@ const STORES: [(&str, StoreKind); 5] = [
     ("mariadb", StoreKind::Mysql),
     ("sqlite", StoreKind::Sqlite),
 ];
-const TRANSPORTS: [(&str, TransportKind); 10] = [
+const TRANSPORTS: [(&str, TransportKind); 15] = [
     ("smtp", TransportKind::Smtp),
     ("smtps", TransportKind::Smtp),
     ("file", TransportKind::Folder),
@@ -72,6 +75,11 @@ const TRANSPORTS: [(&str, TransportKind); 10] = [
     ("amqp", TransportKind::Amqp),
     ("amqps", TransportKind::Amqp),
     ("sqs", TransportKind::Sqs),
+    ("ses", TransportKind::Provider),
+    ("sendgrid", TransportKind::Provider),
+    ("postmark", TransportKind::Provider),
+    ("mailgun", TransportKind::Provider),
+    ("resend", TransportKind::Provider),
 ];
 const COMPOSERS: [(&str, ComposerKind); 2] =
     [("email", ComposerKind::Email), ("record", ComposerKind::Record)];
@@ -88,9 +96,10 @@ impl TransportKind {
         by_scheme(url, &TRANSPORTS)
     }
 
-    /// Does it read what stands beside its URL by itself? Brokers have several hosts, which no URL library takes.
+    /// Does it read what stands beside its URL by itself? Brokers have several hosts, which no URL library takes, and
+    /// providers have none.
     pub fn reads_beside(self) -> bool {
-        matches!(self, Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs)
+        matches!(self, Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs | Self::Provider)
     }
 }
 
@@ -273,6 +282,7 @@ fn connect_transport(transport: &TransportSettings, base: &Path) -> Result<Arc<d
         TransportKind::Nats => made(Nats::from_url(url, &beside)),
         TransportKind::Amqp => made(Amqp::from_url(url, &beside)),
         TransportKind::Sqs => made(Sqs::from_url(url, &beside)),
+        TransportKind::Provider => made(Provider::from_url(url, &beside)),
     }
 }
 
@@ -297,6 +307,7 @@ pub fn transport_mistakes(transport: &TransportSettings) -> Vec<String> {
         TransportKind::Nats => told(postrider_transport_nats::Settings::from_url(url, &beside)),
         TransportKind::Amqp => told(postrider_transport_amqp::Settings::from_url(url, &beside)),
         TransportKind::Sqs => told(postrider_transport_sqs::Settings::from_url(url, &beside)),
+        TransportKind::Provider => told(postrider_transport_provider::Settings::from_url(url, &beside)),
     }
 }
 

@@ -44,7 +44,7 @@ pub struct TransportSettings {
 }
 
 /// What a transport's table may say instead of its URL; the transport knows what each means.
-const OPTIONS: [&str; 43] = [
+const OPTIONS: [&str; 46] = [
     "tls",
     "auth",
     "allow_plaintext_auth",
@@ -73,6 +73,7 @@ const OPTIONS: [&str; 43] = [
     "client_id",
     "compression",
     "concurrency",
+    "configuration_set",
     "connect_timeout",
     "credentials_file",
     "domain",
@@ -84,8 +85,10 @@ const OPTIONS: [&str; 43] = [
     "name",
     "nkey",
     "queue",
+    "region",
     "requests",
     "sasl",
+    "stream",
     "timeout",
     "token",
 ];
@@ -139,6 +142,7 @@ impl TransportSettings {
         let kind = url.as_ref().and_then(|url| noted(&reader, url, TransportKind::of(url.value.expose())));
         let user = reader.text("user").map(|found| found.value);
         let password = reader.secret("password", References::All).map(|found| found.value);
+        let key = reader.secret("key", References::All);
         let options: Vec<(&str, String)> =
             OPTIONS.into_iter().filter_map(|key| Some((key, reader.scalar(key)?))).collect();
         let beside = kind.is_some_and(TransportKind::reads_beside);
@@ -155,6 +159,13 @@ impl TransportSettings {
             pairs.extend(options.iter().map(|(key, value)| ((*key).to_owned(), Secret::new(value.as_str()))));
             pairs.extend(user.map(|user| ("user".to_owned(), Secret::new(user))));
             pairs.extend(password.map(|password| ("password".to_owned(), password)));
+            pairs.extend(key.map(|key| ("key".to_owned(), key.value)));
+        } else if let Some(key) = key {
+            reader.wrong_at(
+                key.place,
+                reader.key("key"),
+                "is for mail providers: ses:, sendgrid:, postmark:, mailgun:, resend:",
+            );
         }
         let made = kind.zip(whole).map(|(kind, url)| Self { name, kind, url, beside: pairs });
         if let (Some(url), Some(made)) = (&url, &made) {

@@ -177,3 +177,18 @@ fn m08_mail_settings_of_a_lane_go_over_the_global_ones() {
     let wrong = mistakes(&format!("[mail]\nfrom = \"nobody\"\n{GOOD}"), &[]);
     assert!(wrong.contains("from: "), "{wrong}");
 }
+
+#[test]
+fn a_providers_key_is_a_secret() {
+    let text = GOOD.replace("url = \"smtp://127.0.0.1:25\"", "url = \"resend://\"\nkey = \"env://KEY\"");
+    let settings = load(&text, &[("KEY", "re_hunter2")]).unwrap();
+    let beside = [("key".to_owned(), "re_hunter2".to_owned())];
+    assert_eq!(settings.transports["relay"].beside(), beside);
+    assert!(!format!("{settings:?}").contains("hunter2"));
+    assert!(mistakes(&text, &[]).contains("`KEY`, which is not set"));
+    let smtp = mistakes(&GOOD.replace("25\"", "25\"\nkey = \"hunter2\""), &[]);
+    assert!(
+        smtp.contains("transports.relay.key: is for mail providers") && !smtp.contains("hunter2"),
+        "{smtp}"
+    );
+}

@@ -1,0 +1,192 @@
+//! Amazon SES, v2 `SendEmail` with the message as it is, signed with Signature Version 4. No keys against repeats.
+
+use std::time::{Duration, SystemTime};
+
+use aws_config::{BehaviorVersion, Region};
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::sign::v4;
+use aws_smithy_http_client::tls;
+use http::header::{HeaderName, HeaderValue};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use super::{Api, text};
+use crate::classify::{Code, Fate, Judgement};
+use crate::client::{Answer, Request};
+use crate::config::Settings;
+use crate::encode::{Job, base64, metadata, object, plain, post};
+
+const PATH: &str = "/v2/email/outbound-emails";
+const TAG_LIMIT: usize = 256;
+
+/// Keys are asked for again this long before they expire, or after this long if they never do.
+const FRESH: Duration = Duration::from_mins(5);
+
+pub(super) struct Ses {
+    pub configuration_set: Option<String>,
+}
+
+impl Api for Ses {
+    fn wants_parts(&self) -> bool {
+        false
+    }
+
+    fn recipients(&self) -> usize {
+        50
+    }
+
+    fn request(&self, job: &Job<'_>) -> Request {
+        let tag = |(name, value): (&str, &str)| json!({"Name": plain(name, TAG_LIMIT), "Value": plain(value, TAG_LIMIT)});
+        let addresses: Vec<&str> = job.part.addresses().collect();
+        let body = object([
+            ("Content", json!({"Raw": {"Data": base64(&job.mail.message)}})),
+            ("Destination", json!({"ToAddresses": addresses})),
+            ("ConfigurationSetName", json!(self.configuration_set)),
+            ("EmailTags", metadata(job).map(tag).collect::<Value>()),
+        ]);
+        post(PATH, &body, Vec::new())
+    }
+
+    fn probe(&self) -> Request {
+        post(PATH, &json!({}), Vec::new())
+    }
+
+    fn id(&self, answer: &Answer) -> Option<String> {
+        answer.json()["MessageId"].as_str().map(str::to_owned)
+    }
+
+    fn judge(&self, answer: &Answer) -> Judgement {
+        let body = answer.json();
+        let message = [text(&body, "message"), text(&body, "Message")].concat();
+        let kind = answer.header("x-amzn-errortype").unwrap_or_else(|| text(&body, "__type"));
+        // `com.amazonaws.ses.v2#MessageRejected`, `MessageRejected:http://…`.
+        let kind = kind.split(':').next().and_then(|kind| kind.rsplit(['#', '.']).next()).unwrap_or_default();
+        let words = format!("{kind}: {message}");
+        let judged = |fate, code| Judgement::new(answer, fate, code, &words);
+        let address =
+            ["@domain", "illegal character", "control or whitespace", "Illegal address", "illegal address"];
+        match kind {
+            "TooManyRequestsException" | "ThrottlingException" | "Throttling" | "LimitExceededException" => {
+                judged(Fate::Later, Code::RateLimited)
+            }
+            "AccountSuspendedException"
+            | "SendingPausedException"
+            | "NotFoundException"
+            | "AccessDeniedException"
+            | "UnrecognizedClientException"
+            | "InvalidClientTokenId"
+            | "InvalidSignatureException"
+            | "SignatureDoesNotMatch"
+            | "IncompleteSignature"
+            | "MissingAuthenticationToken"
+            | "MissingAuthenticationTokenException"
+            | "ExpiredTokenException"
+            | "ExpiredToken"
+            | "RequestExpired"
+            | "OptInRequired" => judged(Fate::Refused, Code::Unauthorized),
+            "MailFromDomainNotVerifiedException" => judged(Fate::Suspect, Code::Unauthorized),
+            "MessageRejected" if message.contains("not verified") => {
+                judged(Fate::Suspect, Code::Unauthorized)
+            }
+            "MessageRejected" => judged(Fate::Rejected, Code::ValidationError),
+            "BadRequestException" if address.iter().any(|words| message.contains(words)) => {
+                judged(Fate::Rejected, Code::InvalidRecipient)
+            }
+            "InternalServiceErrorException" | "InternalFailure" | "ServiceUnavailable" => {
+                judged(Fate::Later, Code::ProviderError)
+            }
+            _ => Judgement::by_status(answer, &words),
+        }
+    }
+}
+
+/// Signs requests. Keys come from the settings or from AWS's usual chain, and are kept while they are fresh.
+pub(crate) struct Signer {
+    pub region: String,
+    provider: SharedCredentialsProvider,
+    kept: Mutex<Option<(Credentials, SystemTime)>>,
+}
+
+impl Signer {
+    /// Reads AWS's usual settings where ours are silent. The error says what is missing.
+    pub async fn load(settings: &Settings) -> Result<Self, String> {
+        let http = aws_smithy_http_client::Builder::new()
+            .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
+            .build_https();
+        let mut loader = aws_config::defaults(BehaviorVersion::latest()).http_client(http);
+        if let Some(region) = &settings.region {
+            loader = loader.region(Region::new(region.clone()));
+        }
+        if let Some(keys) = &settings.aws {
+            let secret = keys.secret_key.reveal();
+            loader = loader.credentials_provider(Credentials::new(
+                &keys.access_key,
+                secret,
+                None,
+                None,
+                "settings",
+            ));
+        }
+        let config = loader.load().await;
+        let region =
+            config.region().ok_or("no AWS region is known: write ses://eu-west-1, or set AWS_REGION")?;
+        let provider = config.credentials_provider().ok_or("there are no AWS credentials")?;
+        Ok(Self { region: region.to_string(), provider, kept: Mutex::default() })
+    }
+
+    /// Adds the headers of a signature.
+    pub async fn sign(&self, base: &str, request: &mut Request) -> Result<(), String> {
+        let now = now();
+        let credentials = self.credentials(now).await?;
+        let identity = credentials.into();
+        let params = v4::SigningParams::builder()
+            .identity(&identity)
+            .region(&self.region)
+            .name("ses")
+            .time(now)
+            .settings(SigningSettings::default())
+            .build()
+            .map_err(|error| format!("the request can't be signed: {error}"))?
+            .into();
+        let url = format!("{base}{}", request.path);
+        let headers =
+            request.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap_or_default()));
+        let signable =
+            SignableRequest::new(request.method.as_str(), url, headers, SignableBody::Bytes(&request.body));
+        let signed = signable
+            .and_then(|signable| sign(signable, &params))
+            .map_err(|error| format!("the request can't be signed: {error}"))?;
+        let (instructions, _) = signed.into_parts();
+        for header in instructions.into_parts().0 {
+            let mut value =
+                HeaderValue::try_from(header.value()).map_err(|_| "a signature that is no header")?;
+            value.set_sensitive(true);
+            request.headers.push((HeaderName::from_static(header.name()), value));
+        }
+        Ok(())
+    }
+
+    async fn credentials(&self, now: SystemTime) -> Result<Credentials, String> {
+        let mut kept = self.kept.lock().await;
+        if let Some((credentials, until)) = &*kept
+            && now < *until
+        {
+            return Ok(credentials.clone());
+        }
+        let credentials = self
+            .provider
+            .provide_credentials()
+            .await
+            .map_err(|error| format!("no AWS credentials could be had: {error}"))?;
+        let until = credentials.expiry().map_or(now + FRESH, |expiry| expiry - FRESH);
+        *kept = Some((credentials.clone(), until));
+        Ok(credentials)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a signature holds the time, and AWS compares it with its own")]
+fn now() -> SystemTime {
+    SystemTime::now()
+}

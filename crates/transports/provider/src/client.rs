@@ -1,0 +1,161 @@
+//! One HTTP client, kept connections and all. A fault tells whether the request can have been taken.
+//!
+//! Must not: follow redirects, read more than [`ANSWER`] bytes of an answer, or show a header.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::{HeaderName, HeaderValue};
+use http::{HeaderMap, Method, Uri};
+use http_body_util::{BodyExt as _, Full};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client as Pooled;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use tokio::time::{Instant, timeout, timeout_at};
+use tower_service::Service;
+
+/// What is read of an answer.
+const ANSWER: usize = 64 << 10;
+
+/// A provider closes idle connections sooner or later; one that we close first can't fail under a request.
+const IDLE: Duration = Duration::from_secs(20);
+
+/// What to send. Headers that hold a key are marked sensitive.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub method: Method,
+    /// From the slash on.
+    pub path: String,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub body: Bytes,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    /// As much as came in time.
+    pub body: Bytes,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+/// There was no answer.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// There was no connection, so nothing was sent.
+    Unreachable(String),
+    /// It may have been taken.
+    Lost(String),
+}
+
+pub(crate) struct Client {
+    pooled: Pooled<Timed, Full<Bytes>>,
+    timeout: Duration,
+}
+
+impl Client {
+    pub fn new(connect_timeout: Duration, timeout: Duration) -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        let https = HttpsConnectorBuilder::new()
+            .with_webpki_roots()
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let pooled = Pooled::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE)
+            .pool_timer(hyper_util::rt::TokioTimer::new())
+            .build(Timed { inner: https, limit: connect_timeout });
+        Self { pooled, timeout }
+    }
+
+    pub async fn send(&self, base: &str, request: Request, deadline: Instant) -> Result<Answer, Fault> {
+        let deadline = deadline.min(Instant::now() + self.timeout);
+        let mut built = http::Request::new(Full::new(request.body));
+        *built.method_mut() = request.method;
+        *built.uri_mut() = Uri::try_from(format!("{base}{}", request.path))
+            .map_err(|error| Fault::Unreachable(format!("the provider's address is no URL: {error}")))?;
+        built.headers_mut().extend(request.headers.into_iter().map(|(name, value)| (Some(name), value)));
+        let answer = match timeout_at(deadline, self.pooled.request(built)).await {
+            Err(_) => return Err(Fault::Lost("no answer in time".to_owned())),
+            Ok(Err(error)) if error.is_connect() => return Err(Fault::Unreachable(chain(&error))),
+            Ok(Err(error)) => return Err(Fault::Lost(chain(&error))),
+            Ok(Ok(answer)) => answer,
+        };
+        let (head, mut body) = answer.into_parts();
+        let mut read = BytesMut::new();
+        // The status is the answer; a body that hangs or breaks off takes nothing from it.
+        let _ = timeout_at(deadline, async {
+            while let Some(Ok(frame)) = body.frame().await {
+                if let Ok(data) = frame.into_data() {
+                    read.extend_from_slice(&data[..data.len().min(ANSWER - read.len())]);
+                }
+                if read.len() >= ANSWER {
+                    break;
+                }
+            }
+        })
+        .await;
+        Ok(Answer { status: head.status.as_u16(), headers: head.headers, body: read.freeze() })
+    }
+}
+
+/// A connector with one limit for TCP and TLS together, so that a time-out after it means a request under way.
+#[derive(Clone)]
+struct Timed {
+    inner: HttpsConnector<HttpConnector>,
+    limit: Duration,
+}
+
+type Boxed = Box<dyn std::error::Error + Send + Sync>;
+
+impl Service<Uri> for Timed {
+    type Response = <HttpsConnector<HttpConnector> as Service<Uri>>::Response;
+    type Error = Boxed;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Boxed>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Boxed>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let connecting = self.inner.call(uri);
+        let limit = self.limit;
+        Box::pin(async move {
+            match timeout(limit, connecting).await {
+                Ok(connected) => connected,
+                Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "no connection in time").into()),
+            }
+        })
+    }
+}
+
+/// The error and its causes on one line.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !words.ends_with(&text) {
+            words.push_str(": ");
+            words.push_str(&text);
+        }
+        cause = error.source();
+    }
+    words
+}

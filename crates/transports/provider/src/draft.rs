@@ -1,0 +1,134 @@
+//! A finished message, taken apart again for providers that write their own from its parts.
+
+use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
+
+#[cfg(test)]
+mod tests;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mailbox {
+    pub name: Option<String>,
+    pub email: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Attachment {
+    pub name: String,
+    pub media_type: String,
+    /// Without angle brackets.
+    pub content_id: Option<String>,
+    pub inline: bool,
+    pub content: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Draft {
+    pub from: Option<Mailbox>,
+    pub reply_to: Vec<Mailbox>,
+    pub to: Vec<Mailbox>,
+    pub cc: Vec<Mailbox>,
+    pub subject: String,
+    pub text: Option<String>,
+    pub html: Option<String>,
+    /// Whatever else the header has, on one line each.
+    pub headers: Vec<(String, String)>,
+    pub attachments: Vec<Attachment>,
+}
+
+/// Headers that have a field of their own, that belong to the message's form, or that the provider writes.
+const OWN: [&str; 16] = [
+    "from",
+    "to",
+    "cc",
+    "bcc",
+    "reply-to",
+    "sender",
+    "subject",
+    "date",
+    "message-id",
+    "mime-version",
+    "return-path",
+    "received",
+    "dkim-signature",
+    "content-type",
+    "content-transfer-encoding",
+    "content-disposition",
+];
+
+/// Takes a message apart.
+pub(crate) fn read(message: &[u8]) -> Result<Draft, String> {
+    let parsed = MessageParser::default().parse(message).ok_or("the message can't be read as MIME")?;
+    let mut draft = Draft {
+        from: mailboxes(parsed.from()).into_iter().next(),
+        reply_to: mailboxes(parsed.reply_to()),
+        to: parsed.all_to().flat_map(|to| mailboxes(Some(to))).collect(),
+        cc: parsed.all_cc().flat_map(|cc| mailboxes(Some(cc))).collect(),
+        subject: parsed.subject().unwrap_or_default().to_owned(),
+        ..Draft::default()
+    };
+    if draft.from.is_none() {
+        return Err("the message has no From".to_owned());
+    }
+    for (name, value) in parsed.headers_raw() {
+        if !OWN.contains(&name.to_ascii_lowercase().as_str()) {
+            draft.headers.push((name.to_owned(), unfold(value)));
+        }
+    }
+    bodies(&parsed, &mut draft);
+    draft.attachments = parsed.attachments().map(attachment).collect();
+    Ok(draft)
+}
+
+/// Who the message says that it is from.
+pub(crate) fn sender(message: &[u8]) -> Option<String> {
+    let parsed = MessageParser::default().parse_headers(message)?;
+    mailboxes(parsed.from()).into_iter().next().map(|from| from.email.to_ascii_lowercase())
+}
+
+/// The parser offers a text made from HTML and the reverse; only what was written is wanted.
+fn bodies(parsed: &Message<'_>, draft: &mut Draft) {
+    let part = |id: &u32| parsed.parts.get(*id as usize);
+    draft.text = parsed.text_body.iter().filter_map(part).find_map(|part| match &part.body {
+        PartType::Text(text) => Some(text.to_string()),
+        _ => None,
+    });
+    draft.html = parsed.html_body.iter().filter_map(part).find_map(|part| match &part.body {
+        PartType::Html(html) => Some(html.to_string()),
+        _ => None,
+    });
+}
+
+fn attachment(part: &MessagePart<'_>) -> Attachment {
+    let media_type = part.content_type().map_or_else(
+        || "application/octet-stream".to_owned(),
+        |kind| match kind.subtype() {
+            Some(subtype) => format!("{}/{subtype}", kind.ctype()),
+            None => kind.ctype().to_owned(),
+        },
+    );
+    let content_id = part.content_id().map(|id| id.trim_matches(['<', '>']).to_owned());
+    Attachment {
+        name: part.attachment_name().unwrap_or("attachment").to_owned(),
+        media_type,
+        inline: content_id.is_some()
+            && part.content_disposition().is_some_and(mail_parser::ContentType::is_inline),
+        content_id,
+        content: part.contents().to_vec(),
+    }
+}
+
+fn mailboxes(address: Option<&Address<'_>>) -> Vec<Mailbox> {
+    let Some(address) = address else { return Vec::new() };
+    address
+        .iter()
+        .filter_map(|found| {
+            let email = found.address()?.to_owned();
+            let name = found.name().map(str::to_owned).filter(|name| !name.is_empty());
+            Some(Mailbox { name, email })
+        })
+        .collect()
+}
+
+fn unfold(value: &str) -> String {
+    value.replace(['\r', '\n'], "").trim().to_owned()
+}

@@ -1,0 +1,124 @@
+//! What requests share: JSON bodies, mailboxes as text, tags that a provider takes, keys against repeats.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::Method;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use postrider_broker::Secret;
+use postrider_seams::{Envelope, Mail};
+use serde_json::Value;
+
+use crate::client::Request;
+use crate::draft::{Draft, Mailbox};
+use crate::plan::Part;
+
+#[cfg(test)]
+mod tests;
+
+/// One request's worth of a mail.
+pub(crate) struct Job<'a> {
+    pub envelope: &'a Envelope,
+    pub mail: &'a Mail,
+    /// For providers that want the message's parts.
+    pub draft: &'a Draft,
+    pub part: &'a Part,
+    /// The same for every delivery of this part.
+    pub key: String,
+}
+
+/// A key that a header can hold: the envelope's own where it fits, else its digest. Parts of a mail have one each.
+pub(crate) fn key(dedupe: &str, part: &Part, parts: usize) -> String {
+    let fits =
+        dedupe.len() <= 180 && !dedupe.is_empty() && dedupe.bytes().all(|byte| byte.is_ascii_graphic());
+    let base = if fits { dedupe.to_owned() } else { digest(dedupe.as_bytes()) };
+    if parts == 1 {
+        return base;
+    }
+    let addresses: Vec<&str> = part.addresses().collect();
+    format!("{base}/{}", digest(addresses.join("\n").as_bytes()))
+}
+
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
+    digest.as_ref().iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hex_digit).collect()
+}
+
+fn hex_digit(value: u8) -> char {
+    char::from(b"0123456789abcdef"[usize::from(value)])
+}
+
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+/// The sender's bookkeeping, the key against repeats among it.
+pub(crate) fn metadata<'a>(job: &'a Job<'_>) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let own = (!job.envelope.dedupe.is_empty()).then_some(("dedupeKey", job.envelope.dedupe.as_str()));
+    let given = job.mail.metadata.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let repeated = job.mail.metadata.iter().any(|(name, _)| name == "dedupeKey");
+    given.chain(own.filter(|_| !repeated))
+}
+
+/// A tag's name or value where only letters, digits, `_` and `-` may be.
+pub(crate) fn plain(text: &str, most: usize) -> String {
+    let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    text.chars().take(most).map(allowed).collect()
+}
+
+/// `"Name" <a@b>`, the name quoted.
+pub(crate) fn written(mailbox: &Mailbox) -> String {
+    match &mailbox.name {
+        None => mailbox.email.clone(),
+        Some(name) => {
+            let mut quoted = String::with_capacity(name.len() + mailbox.email.len() + 5);
+            quoted.push('"');
+            for c in name.chars().filter(|c| !c.is_control()) {
+                if matches!(c, '"' | '\\') {
+                    quoted.push('\\');
+                }
+                quoted.push(c);
+            }
+            quoted + "\" <" + &mailbox.email + ">"
+        }
+    }
+}
+
+pub(crate) fn all_written(list: &[Mailbox]) -> Vec<String> {
+    list.iter().map(written).collect()
+}
+
+/// A JSON object without the members that say nothing.
+pub(crate) fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    let says = |value: &Value| match value {
+        Value::Null => false,
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        _ => true,
+    };
+    Value::Object(
+        members
+            .into_iter()
+            .filter(|(_, value)| says(value))
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+    )
+}
+
+/// A request with a JSON body.
+pub(crate) fn post(path: &str, body: &Value, headers: Vec<(HeaderName, HeaderValue)>) -> Request {
+    let mut all = vec![
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (ACCEPT, HeaderValue::from_static("application/json")),
+    ];
+    all.extend(headers);
+    Request { method: Method::POST, path: path.to_owned(), headers: all, body: Bytes::from(body.to_string()) }
+}
+
+/// A header that holds a key, marked so that nothing shows it.
+pub(crate) fn secret(name: HeaderName, prefix: &str, key: &Secret) -> (HeaderName, HeaderValue) {
+    let mut value = HeaderValue::try_from(format!("{prefix}{}", key.reveal()))
+        .expect("the settings were checked: a key has visible characters only");
+    value.set_sensitive(true);
+    (name, value)
+}

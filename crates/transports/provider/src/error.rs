@@ -1,0 +1,5 @@
+//! Settings that can't work.
+
+pub use postrider_broker::Mistakes as Error;
+
+pub(crate) const PROVIDER: &str = "mail provider";

@@ -1,0 +1,107 @@
+//! What has no answer, or a strange one.
+
+use std::time::Duration;
+
+use postrider_seams::{Outcome, Transport as _, transport};
+use postrider_transport_provider::Provider;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::time::Instant;
+
+use crate::stand_in::*;
+
+fn resend(endpoint: &str, options: &[(&str, &str)]) -> Provider {
+    let mut beside =
+        vec![("key".to_owned(), "re_key".to_owned()), ("endpoint".to_owned(), endpoint.to_owned())];
+    beside.extend(options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    Provider::from_url("resend://", &beside).unwrap()
+}
+
+/// A server that reads a request, says `words`, and then closes or (with `hold`) stays silent.
+async fn server(words: &'static str, hold: bool) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let mut bytes = vec![0; 65536];
+                let _ = stream.read(&mut bytes).await;
+                let _ = stream.write_all(words.as_bytes()).await;
+                if hold {
+                    std::future::pending::<()>().await;
+                }
+            });
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn g1_a_provider_that_is_away_is_unreachable() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let provider = resend(&url, &[]);
+    let outcome = send(&provider, mail(&["ann@example.com"])).await;
+    assert!(matches!(&outcome, Outcome::Retryable(failure) if failure.unreachable), "{outcome:?}");
+    assert_eq!(told(&outcome).1, "network_error");
+    assert!(matches!(provider.probe().await, Err(transport::Error::Unreachable(_))));
+}
+
+#[tokio::test]
+async fn sent_and_no_answer_is_uncertain() {
+    for (words, hold) in [("", false), ("", true), ("HTTP/1.1 20", false)] {
+        let provider = resend(&server(words, hold).await, &[("timeout", "300ms")]);
+        let outcome = send(&provider, mail(&["ann@example.com"])).await;
+        assert_eq!(told(&outcome), ("uncertain", "network_error".to_owned(), None), "{words:?}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_status_is_the_answer_even_if_the_body_hangs() {
+    let words = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"id\"";
+    let provider = resend(&server(words, true).await, &[("timeout", "300ms")]);
+    let outcome = send(&provider, mail(&["ann@example.com"])).await;
+    assert_eq!(delivered(&outcome).id.as_deref(), Some("m-1@example.org"));
+}
+
+#[tokio::test]
+async fn a_deadline_that_is_over_sends_nothing() {
+    let world = StandIn::start(|_| plain(200, "{}")).await;
+    let provider = resend(&world.url, &[]);
+    let outcomes = provider.deliver(&[mail(&["ann@example.com"])], Instant::now()).await;
+    assert_eq!(told(&outcomes[0]).0, "retryable");
+    assert!(world.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_mail_that_is_too_large_is_refused_before_it_is_sent() {
+    let world = StandIn::start(|_| plain(200, "{}")).await;
+    let provider = resend(&world.url, &[("max_size", "200")]);
+    let outcome = send(&provider, mail(&["ann@example.com"])).await;
+    assert_eq!(told(&outcome), ("rejected", "validation_error".to_owned(), None));
+    assert!(world.seen().is_empty());
+}
+
+#[tokio::test]
+async fn strange_answers_stay_short_and_are_tried_again() {
+    let world =
+        StandIn::start(|_| (302, vec![("location", "http://127.0.0.1:1/".to_owned())], "x".repeat(200_000)))
+            .await;
+    let outcome = send(&resend(&world.url, &[]), mail(&["ann@example.com"])).await;
+    assert_eq!(told(&outcome), ("retryable", "unknown".to_owned(), None));
+    assert!(outcome.failure().unwrap().reason.len() < 1000);
+    assert_eq!(world.seen().len(), 1, "redirects are not followed");
+}
+
+#[tokio::test]
+async fn every_mail_of_a_batch_has_its_own_request() {
+    let world = StandIn::start(|_| plain(200, "{\"id\":\"1\"}")).await;
+    let provider = resend(&world.url, &[]);
+    let started = Instant::now();
+    let batch: Vec<_> = (0..20).map(|_| mail(&["ann@example.com"])).collect();
+    let outcomes = provider.deliver(&batch, started + Duration::from_secs(20)).await;
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Delivered(_))));
+    assert_eq!(world.seen().len(), 20);
+}
