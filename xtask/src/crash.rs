@@ -1,55 +1,99 @@
-//! `cargo xtask crash`: the crash test at full length, every database.
+//! `cargo xtask crash`: the crash tests at full length, every database, every broker.
+
+use postrider_services::{Durability, Fleet};
 
 use crate::run::{self, Failure, Result};
 
-/// What the issue that asked for it calls enough.
-const KILLS: u32 = 40;
+/// What the issues that asked for them call enough.
+const KILLS: &str = "40";
+const ROWS: &str = "20000";
 
-pub fn command(words: &[&str]) -> Result {
-    let variables = variables(words)?;
-    // One after the other: each has three workers, a database and a relay of its own, and shows its figures.
-    let arguments =
-        ["test", "-p", "postrider", "--test", "it", "crash::", "--", "--nocapture", "--test-threads=1"];
-    run::with(&variables, &run::cargo_program(), &arguments)
+/// What runs, and how large.
+#[derive(Debug, PartialEq, Eq)]
+struct Wanted {
+    /// Selects the tests.
+    lane: &'static str,
+    variables: Vec<(&'static str, String)>,
 }
 
-/// What the test reads; `--seed` replays the choices of an earlier run.
-fn variables(words: &[&str]) -> Result<Vec<(&'static str, String)>> {
-    let mut kills = KILLS.to_string();
-    let mut variables = Vec::new();
+pub fn command(words: &[&str]) -> Result {
+    for wanted in wanted(words)? {
+        // Each test of mail has a database of its own; those of records share one, and have a broker of their own.
+        let fleet = (wanted.lane == OUTBOX).then(|| Fleet::start(Durability::ProcessCrash)).transpose()?;
+        let mut variables = wanted.variables;
+        variables.extend(fleet.iter().flat_map(Fleet::variables));
+        // One after the other: each has several workers and servers, and shows its figures.
+        let filter = format!("crash::{}::", wanted.lane);
+        let test =
+            ["test", "-p", "postrider", "--test", "it", &filter, "--", "--nocapture", "--test-threads=1"];
+        run::with(&variables, &run::cargo_program(), &test)?;
+    }
+    Ok(())
+}
+
+const MAIL: &str = "mail";
+const OUTBOX: &str = "outbox";
+
+/// What the tests read; `--seed` replays the choices of an earlier run.
+fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
+    let mut lanes = vec![MAIL, OUTBOX];
+    let (mut kills, mut rows, mut shared) = (KILLS.to_owned(), None, Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        let value = words.next().filter(|value| value.parse::<u64>().is_ok());
-        let value = value.ok_or_else(|| Failure::Misuse(format!("crash {word} takes a number\n")))?;
+        let value = words.next().copied();
+        if *word == "--lane" {
+            lanes.retain(|lane| Some(*lane) == value);
+            if lanes.is_empty() {
+                return Err(Failure::Misuse(format!("crash --lane takes {MAIL} or {OUTBOX}\n")));
+            }
+            continue;
+        }
+        let value = value.filter(|value| value.parse::<u64>().is_ok());
+        let value =
+            value.ok_or_else(|| Failure::Misuse(format!("crash {word} takes a number\n")))?.to_owned();
         match *word {
-            "--kills" => (*value).clone_into(&mut kills),
-            "--rows" => variables.push(("POSTRIDER_CRASH_ROWS", (*value).to_owned())),
-            "--seed" => variables.push(("POSTRIDER_CRASH_SEED", (*value).to_owned())),
+            "--kills" => kills = value,
+            "--rows" => rows = Some(value),
+            "--seed" => shared.push(("POSTRIDER_CRASH_SEED", value)),
             _ => return Err(Failure::Misuse(format!("crash has no {word}\n"))),
         }
     }
-    variables.push(("POSTRIDER_CRASH_KILLS", kills));
-    Ok(variables)
+    let of = |lane| {
+        let mut variables: Vec<(&'static str, String)> = shared.clone();
+        let rows = rows.clone().or_else(|| (lane == OUTBOX).then(|| ROWS.to_owned()));
+        variables.extend(rows.map(|rows| ("POSTRIDER_CRASH_ROWS", rows)));
+        variables.extend((lane == MAIL).then(|| ("POSTRIDER_CRASH_KILLS", kills.clone())));
+        Wanted { lane, variables }
+    };
+    Ok(lanes.into_iter().map(of).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn forty_kills_unless_told_otherwise() {
-        assert_eq!(variables(&[]).unwrap(), [("POSTRIDER_CRASH_KILLS", "40".to_owned())]);
-        let told = variables(&["--seed", "7", "--kills", "90"]).unwrap();
-        assert_eq!(
-            told,
-            [("POSTRIDER_CRASH_SEED", "7".to_owned()), ("POSTRIDER_CRASH_KILLS", "90".to_owned())]
-        );
+    fn of(words: &[&str]) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
+        wanted(words).unwrap().into_iter().map(|wanted| (wanted.lane, wanted.variables)).collect()
     }
 
     #[test]
-    fn what_is_no_number_is_misuse() {
-        assert!(matches!(variables(&["--kills"]), Err(Failure::Misuse(_))));
-        assert!(matches!(variables(&["--kills", "many"]), Err(Failure::Misuse(_))));
-        assert!(matches!(variables(&["--speed", "9"]), Err(Failure::Misuse(_))));
+    fn both_lanes_at_full_length_unless_told_otherwise() {
+        let (kills, rows) =
+            (("POSTRIDER_CRASH_KILLS", "40".to_owned()), ("POSTRIDER_CRASH_ROWS", "20000".to_owned()));
+        assert_eq!(of(&[]), [("mail", vec![kills]), ("outbox", vec![rows])]);
+        let told = of(&["--lane", "mail", "--seed", "7", "--kills", "90"]);
+        let seed = ("POSTRIDER_CRASH_SEED", "7".to_owned());
+        assert_eq!(told, [("mail", vec![seed, ("POSTRIDER_CRASH_KILLS", "90".to_owned())])]);
+        let told = of(&["--rows", "400", "--lane", "outbox"]);
+        assert_eq!(told, [("outbox", vec![("POSTRIDER_CRASH_ROWS", "400".to_owned())])]);
+    }
+
+    #[test]
+    fn what_is_no_number_and_no_lane_is_misuse() {
+        for words in
+            [&["--kills"][..], &["--kills", "many"], &["--speed", "9"], &["--lane", "fast"], &["--lane"]]
+        {
+            assert!(matches!(wanted(words), Err(Failure::Misuse(_))), "{words:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Real servers for tests, benches and people: PostgreSQL, MariaDB, an SMTP sink and a scriptable SMTP server; brokers:
-//! NATS, RabbitMQ, Tansu (Kafka's protocol) and Ministack (SQS).
+//! NATS, RabbitMQ, Tansu (Kafka's protocol) and Ministack (SQS), and clients of them that are not ours.
 //!
-//! Owns: installing what is missing (Debian packages, two Python wheels), a private folder and port for each server, waiting until it
+//! Owns: installing what is missing (Debian packages, Python wheels), a private folder and port for each server, waiting until it
 //! answers, and its end. Must not: touch system services, or know anything about Postrider itself.
 //!
 //! Invariant: no server outlives the process that started it, however that process ends. Each server has a
@@ -20,6 +20,7 @@ mod install;
 mod mariadb;
 mod ministack;
 mod nats;
+mod outsider;
 mod port;
 mod postgres;
 mod rabbitmq;
@@ -37,6 +38,7 @@ pub use fleet::Fleet;
 pub use mariadb::MariaDb;
 pub use ministack::Ministack;
 pub use nats::Nats;
+pub use outsider::Outsider;
 pub use postgres::Postgres;
 pub use rabbitmq::RabbitMq;
 pub use server::Durability;

@@ -1,4 +1,4 @@
-//! A private emulator of AWS: Ministack, for its SQS. It keeps everything in memory.
+//! A private emulator of AWS: Ministack, for its SQS. It works in memory, and writes that down at an orderly end.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -11,7 +11,7 @@ use crate::install;
 use crate::server::{self, Launch, Server};
 use crate::wheel::{self, Wheel};
 
-const WHEEL: Wheel = Wheel {
+pub(crate) const WHEEL: Wheel = Wheel {
     name: "ministack-1.5.33",
     requirements: "ministack==1.5.33\n\
                    hypercorn==0.18.0\nh11==0.16.0\nh2==4.4.1\nhpack==4.2.0\nhyperframe==6.1.0\npriority==2.0.0\n\
@@ -19,7 +19,7 @@ const WHEEL: Wheel = Wheel {
                    botocore==1.43.106\njmespath==1.1.0\npython-dateutil==2.9.0.post0\nsix==1.17.0\nurllib3==2.8.0\n",
 };
 
-/// A server of its own. A restart forgets everything.
+/// A server of its own. What it held is back after [`Ministack::stop`], forgotten after [`Ministack::kill`].
 #[derive(Debug)]
 pub struct Ministack {
     server: Server,
@@ -43,6 +43,8 @@ impl Ministack {
                 ("HOME", folder.path().display().to_string()),
                 ("GATEWAY_PORT", port.to_string()),
                 ("BIND_HOST", "127.0.0.1".into()),
+                ("PERSIST_STATE", "1".into()),
+                ("STATE_DIR", folder.path().join("state").display().to_string()),
             ],
             user: None,
             last_signal: "KILL",
@@ -66,6 +68,11 @@ impl Ministack {
         format!("sqs://test:test@us-east-1?endpoint={}", self.endpoint())
     }
 
+    /// An orderly end: its queues are written down.
+    pub fn stop(&mut self) {
+        self.server.stop("TERM");
+    }
+
     pub fn kill(&mut self) {
         self.server.kill();
     }
@@ -74,7 +81,7 @@ impl Ministack {
         self.server.is_running()
     }
 
-    /// Starts a killed server on the same port, empty.
+    /// Starts it again on the same port.
     pub fn start_again(&mut self) -> Result<()> {
         let port = self.port;
         self.server.start(|| is_healthy(port))

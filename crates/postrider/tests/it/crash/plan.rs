@@ -17,14 +17,15 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn from_environment(kind: Kind) -> Self {
+    pub fn of_mail(kind: Kind) -> Self {
         let kills = variable("POSTRIDER_CRASH_KILLS").unwrap_or(8).max(3);
-        Self {
-            kind,
-            seed: variable("POSTRIDER_CRASH_SEED").unwrap_or_else(rand::random),
-            kills,
-            rows: variable("POSTRIDER_CRASH_ROWS").unwrap_or(kills * 150),
-        }
+        Self { kind, seed: seed(), kills, rows: variable("POSTRIDER_CRASH_ROWS").unwrap_or(kills * 150) }
+    }
+
+    /// Two workers of four, and `share` of the rows of the largest run: not every combination needs them all.
+    pub fn of_outbox(kind: Kind, share: u32) -> Self {
+        let rows = variable("POSTRIDER_CRASH_ROWS").unwrap_or(2000);
+        Self { kind, seed: seed(), kills: 2, rows: (rows / share).max(400) }
     }
 
     /// Choices that depend on nothing but the seed and who asks.
@@ -36,6 +37,10 @@ impl Plan {
     pub fn patience(&self) -> Duration {
         Duration::from_secs(120 + u64::from(self.rows / 50))
     }
+}
+
+fn seed() -> u64 {
+    variable("POSTRIDER_CRASH_SEED").unwrap_or_else(rand::random)
 }
 
 fn variable<T: FromStr>(name: &str) -> Option<T> {

@@ -23,9 +23,19 @@ impl Home {
 
     pub fn start_worker(&mut self) -> Worker {
         self.started += 1;
-        let running = self.shop.start_logged(&format!("worker-{:03}.log", self.started));
+        let running = self.shop.start_logged(&log_name(self.started));
         self.guardian.started(running.child.id());
         Worker::new(running)
+    }
+
+    /// What all workers said, the dead ones too.
+    pub fn logs(&self) -> String {
+        (1..=self.started).map(|number| self.log(number)).collect()
+    }
+
+    fn log(&self, number: u32) -> String {
+        let text = std::fs::read(self.shop.path(&log_name(number))).unwrap_or_default();
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     /// SIGKILL, and it is gone.
@@ -47,11 +57,13 @@ impl Drop for Home {
             return;
         }
         for number in 1..=self.started {
-            let name = format!("worker-{number:03}.log");
-            let text = std::fs::read(self.shop.path(&name)).unwrap_or_default();
-            let text = String::from_utf8_lossy(&text);
+            let text = self.log(number);
             let lines: Vec<&str> = text.lines().collect();
-            eprintln!("── {name}\n{}", lines[lines.len().saturating_sub(15)..].join("\n"));
+            eprintln!("── {}\n{}", log_name(number), lines[lines.len().saturating_sub(15)..].join("\n"));
         }
     }
+}
+
+fn log_name(number: u32) -> String {
+    format!("worker-{number:03}.log")
 }

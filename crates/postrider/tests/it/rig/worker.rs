@@ -30,6 +30,16 @@ impl Worker {
         }
     }
 
+    /// Rows that it holds at this moment: claimed and not settled.
+    pub fn held(&self) -> u64 {
+        let (_, metrics) = self.get("/metrics");
+        let sum = |name: &str| -> u64 {
+            let samples = metrics.lines().filter(|line| line.starts_with(name));
+            samples.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+        };
+        sum("postrider_rows_claimed_total{").saturating_sub(sum("postrider_rows_settled_total{"))
+    }
+
     pub(super) fn kill(&mut self) -> u32 {
         self.assert_alive();
         let child = &mut self.running.child;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rand::Rng as _;
 
-use super::plan::Plan;
+use crate::crash::plan::Plan;
 use crate::rig::sql::Sql;
 
 const PATIENCE: Duration = Duration::from_mins(3);

@@ -15,13 +15,6 @@ pub struct Findings {
     pub duplicates: u64,
 }
 
-impl Findings {
-    pub fn told(&self) -> String {
-        let shown = self.breaches.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
-        format!("{} breaches:\n{shown}", self.breaches.len())
-    }
-}
-
 const COLUMNS: [&str; 8] = [
     "idempotency_key",
     "status",

@@ -7,8 +7,8 @@ use rand::Rng as _;
 use rand::rngs::StdRng;
 use sqlx::{Connection as _, SqliteConnection};
 
-use super::plan::Plan;
 use super::site::Site;
+use crate::crash::plan::Plan;
 use crate::rig::database::Kind;
 use crate::rig::wait::{PATIENCE, until};
 use crate::rig::worker::Worker;

@@ -1,0 +1,84 @@
+//! Records: rows of 50 keys, four workers, a real broker. Two workers are killed with rows in their hands, the broker is
+//! taken away and comes back; then a client that is not ours reads everything. Nothing may be lost, the first copies
+//! of a key's records are in order, and a second copy is there only where an attempt was spent on its row.
+
+mod audit;
+mod broker;
+mod producer;
+mod site;
+mod storm;
+
+use std::time::Instant;
+
+use super::plan::Plan;
+use super::{all_settled, told};
+use crate::rig::database::Kind;
+use broker::Protocol;
+use producer::Producer;
+use site::Site;
+use storm::Storm;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o8_order_and_every_row_survive_kills_from_postgres_to_nats() {
+    run(Kind::Postgres, Protocol::Nats, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o8_order_and_every_row_survive_kills_from_postgres_to_rabbitmq() {
+    run(Kind::Postgres, Protocol::Amqp, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o8_order_and_every_row_survive_kills_from_postgres_to_kafka() {
+    run(Kind::Postgres, Protocol::Kafka, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o8_order_and_every_row_survive_kills_from_postgres_to_sqs() {
+    run(Kind::Postgres, Protocol::Sqs, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o8_order_and_every_row_survive_kills_from_mariadb_to_kafka() {
+    run(Kind::MariaDb, Protocol::Kafka, 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o8_order_and_every_row_survive_kills_from_sqlite_to_nats() {
+    run(Kind::Sqlite, Protocol::Nats, 2).await;
+}
+
+async fn run(kind: Kind, protocol: Protocol, share: u32) {
+    let plan = Plan::of_outbox(kind, share);
+    let name = format!("crash {kind:?} to {protocol:?}");
+    eprintln!("{name}: seed {} (POSTRIDER_CRASH_SEED replays its choices)", plan.seed);
+    let mut site = Site::open(kind, protocol).await;
+    site.home.shop.run(&["migrate"]).fine();
+
+    let begun = Instant::now();
+    let producer = Producer::start(&site, &plan);
+    let mut storm = Storm::begin(&mut site, &plan, producer);
+    storm.rage().await;
+    let workers = storm.calm().await;
+
+    all_settled(&site.sql, "outbox WHERE status NOT IN ('DELIVERED', 'FAILED')", plan.patience()).await;
+    for worker in workers {
+        site.home.stop(worker).await;
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let cut = taken_back(&site.home.logs());
+    let findings = audit::compare(&site, plan.rows).await;
+    eprintln!(
+        "{name}: {} rows, {} kills, one restart of the broker; {cut} leases cut, {} attempts spent in all, {} second copies, \
+         {} repeated by the broker itself, {seconds:.1} s, seed {}",
+        plan.rows, plan.kills, findings.spent, findings.copies, findings.echoes, plan.seed
+    );
+    assert!(findings.breaches.is_empty(), "{}", told(&findings.breaches));
+    assert!(cut > 0, "no kill cut a lease: the run shows nothing");
+}
+
+/// Rows whose lease ran out, as the workers told when they took them back.
+fn taken_back(logs: &str) -> u64 {
+    let lines = logs.lines().filter_map(|line| line.split_once("took back rows")?.1.split_once("retried="));
+    lines.filter_map(|(_, rest)| rest.split(' ').next()?.parse::<u64>().ok()).sum()
+}

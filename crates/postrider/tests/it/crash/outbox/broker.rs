@@ -1,0 +1,96 @@
+//! A broker of the test's own that can be taken away, and what an outsider reads from it.
+
+use postrider_services::{Ministack, Nats, Outsider, RabbitMq};
+use rdkafka::mocking::MockCluster;
+use rdkafka::producer::DefaultProducerContext;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Nats,
+    Amqp,
+    Kafka,
+    Sqs,
+}
+
+enum Server {
+    Nats(Nats),
+    Amqp(RabbitMq),
+    /// librdkafka's own, in this process: it keeps its records while it is down.
+    Kafka(MockCluster<'static, DefaultProducerContext>),
+    Sqs(Ministack),
+}
+
+pub struct Broker {
+    pub protocol: Protocol,
+    server: Server,
+    outsider: Outsider,
+}
+
+const PARTITIONS: i32 = 8;
+/// The mock cluster's only one.
+const BROKER: i32 = 1;
+
+impl Broker {
+    /// Started, with the topic in place.
+    pub fn start(protocol: Protocol) -> Self {
+        tokio::task::block_in_place(|| {
+            let server = match protocol {
+                Protocol::Nats => Server::Nats(Nats::start("").expect("NATS starts")),
+                Protocol::Amqp => Server::Amqp(RabbitMq::start("").expect("RabbitMQ starts")),
+                Protocol::Kafka => Server::Kafka(MockCluster::new(1).expect("a mock cluster starts")),
+                Protocol::Sqs => Server::Sqs(Ministack::start().expect("Ministack starts")),
+            };
+            let outsider = Outsider::new().expect("Python's clients can be had");
+            let broker = Self { protocol, server, outsider };
+            match &broker.server {
+                Server::Kafka(cluster) => {
+                    cluster.create_topic(broker.topic(), PARTITIONS, 1).expect("a topic can be made");
+                }
+                _ => broker.outsider.prepare(&broker.url(), broker.topic()).expect("a topic can be made"),
+            }
+            broker
+        })
+    }
+
+    pub fn url(&self) -> String {
+        match &self.server {
+            Server::Nats(server) => server.url(),
+            Server::Amqp(server) => server.url(),
+            Server::Kafka(cluster) => format!("kafka://{}", cluster.bootstrap_servers()),
+            Server::Sqs(server) => server.url(),
+        }
+    }
+
+    pub fn topic(&self) -> &'static str {
+        match self.protocol {
+            Protocol::Sqs => "outbox.fifo",
+            _ => "outbox",
+        }
+    }
+
+    /// SIGKILL where the broker promises to survive that; the emulator of SQS ends in order.
+    pub fn take_away(&mut self) {
+        tokio::task::block_in_place(|| match &mut self.server {
+            Server::Nats(server) => server.kill(),
+            Server::Amqp(server) => server.kill(),
+            Server::Kafka(cluster) => cluster.broker_down(BROKER).expect("it was up"),
+            Server::Sqs(server) => server.stop(),
+        });
+    }
+
+    /// On the same port, with what it had.
+    pub fn bring_back(&mut self) {
+        tokio::task::block_in_place(|| match &mut self.server {
+            Server::Nats(server) => server.start_again().expect("NATS starts again"),
+            Server::Amqp(server) => server.start_again().expect("RabbitMQ starts again"),
+            Server::Kafka(cluster) => cluster.broker_up(BROKER).expect("it was down"),
+            Server::Sqs(server) => server.start_again().expect("Ministack starts again"),
+        });
+    }
+
+    /// What a consumer gets, one JSON object a line.
+    pub fn read(&self) -> String {
+        tokio::task::block_in_place(|| self.outsider.read(&self.url(), self.topic()))
+            .unwrap_or_else(|error| panic!("{error}"))
+    }
+}

@@ -1,0 +1,84 @@
+//! An application that writes its events, of many keys in turn, while everything around it breaks.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use rand::Rng as _;
+use rand::rngs::StdRng;
+use tokio::task::JoinHandle;
+
+use super::site::Site;
+use crate::crash::plan::Plan;
+use crate::rig::sql::Sql;
+
+pub const KEYS: u32 = 50;
+
+/// Writes as far as it is let: there is always work for the next victim.
+pub struct Producer {
+    rows: u32,
+    allowed: Arc<AtomicU32>,
+    writing: JoinHandle<()>,
+}
+
+impl Producer {
+    pub fn start(site: &Site, plan: &Plan) -> Self {
+        let allowed = Arc::new(AtomicU32::new(0));
+        let writer = Writer { sql: site.sql.clone(), topic: site.broker.topic(), dice: plan.dice(1) };
+        let writing = tokio::spawn(writer.write(plan.rows, Arc::clone(&allowed)));
+        Self { rows: plan.rows, allowed, writing }
+    }
+
+    /// Lets it write so many percent of all rows more. Were there any left?
+    pub fn go_on(&self, percent: u32) -> bool {
+        self.allowed.fetch_add((self.rows * percent).div_ceil(100), Ordering::Relaxed) < self.rows
+    }
+
+    /// Lets it write the rest, and waits for that.
+    pub async fn finish(self) {
+        self.allowed.store(self.rows, Ordering::Relaxed);
+        self.writing.await.expect("the producer wrote all its rows");
+    }
+}
+
+struct Writer {
+    sql: Sql,
+    topic: &'static str,
+    dice: StdRng,
+}
+
+impl Writer {
+    async fn write(mut self, rows: u32, allowed: Arc<AtomicU32>) {
+        let mut written = 0;
+        while written < rows {
+            let limit = allowed.load(Ordering::Relaxed).min(rows);
+            if written >= limit {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                continue;
+            }
+            let until = (written + self.dice.random_range(1..=200)).min(limit);
+            let values: Vec<String> = (written..until).map(|number| self.row(number)).collect();
+            let insert =
+                "INSERT INTO outbox (idempotency_key, topic, partition_key, payload, created_at) VALUES";
+            self.sql.must(&format!("{insert} {}", values.join(", "))).await;
+            written = until;
+        }
+    }
+
+    fn row(&self, number: u32) -> String {
+        let (key, payload, topic, now) = (key(number), payload(number), self.topic, self.sql.now());
+        format!("('event-{number:06}', '{topic}', '{key}', '{payload}', {now})")
+    }
+}
+
+pub fn key(number: u32) -> String {
+    format!("deal-{:02}", number % KEYS)
+}
+
+/// Of an ordinary size; its number says where it belongs.
+pub fn payload(number: u32) -> String {
+    format!(
+        r#"{{"number": {number}, "text": "{}"}}"#,
+        "something happened to this deal, and others must know. ".repeat(2)
+    )
+}

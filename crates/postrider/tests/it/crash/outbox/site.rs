@@ -1,0 +1,47 @@
+//! Where a run takes place: database, broker, settings.
+
+use super::broker::{Broker, Protocol};
+use crate::rig::database::{Kind, fresh};
+use crate::rig::home::Home;
+use crate::rig::sql::Sql;
+
+pub struct Site {
+    pub home: Home,
+    pub broker: Broker,
+    pub sql: Sql,
+}
+
+impl Site {
+    pub async fn open(kind: Kind, protocol: Protocol) -> Self {
+        let home = Home::new();
+        let broker = Broker::start(protocol);
+        let (url, sql) = fresh(kind, "crash", &home.shop).await;
+        home.settle_in(&settings(&url, &broker));
+        Self { home, broker, sql }
+    }
+}
+
+/// Batches and rows held are the contract's own. Short leases, so that a run shows in seconds what production shows in
+/// minutes. Enough attempts that recovery never spends a row: then every row must be delivered.
+fn settings(url: &str, broker: &Broker) -> String {
+    format!(
+        r#"
+[stores.main]
+url = "{url}"
+
+[transports.broker]
+url = "{}"
+
+[lanes.outbox]
+contract = "outbox"
+poll = "200ms"
+sweep = "1s"
+timeout = "5s"
+lease.for = "6s"
+attempts.max = 60
+retry.base = "200ms"
+retry.cap = "1s"
+"#,
+        broker.url()
+    )
+}

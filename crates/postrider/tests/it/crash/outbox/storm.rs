@@ -1,0 +1,82 @@
+//! Kills workers with rows in their hands, and takes the broker away.
+
+use std::time::Duration;
+
+use rand::Rng as _;
+use rand::rngs::StdRng;
+
+use super::producer::Producer;
+use super::site::Site;
+use crate::crash::plan::Plan;
+use crate::rig::wait::{PATIENCE, until};
+use crate::rig::worker::Worker;
+
+const WORKERS: usize = 4;
+/// Rows in hand that make a worker a victim: some will still be there a moment later.
+const ENOUGH: u64 = 10;
+
+pub struct Storm<'a> {
+    site: &'a mut Site,
+    producer: Producer,
+    dice: StdRng,
+    workers: Vec<Worker>,
+}
+
+impl<'a> Storm<'a> {
+    pub fn begin(site: &'a mut Site, plan: &Plan, producer: Producer) -> Self {
+        let workers = (0..WORKERS).map(|_| site.home.start_worker()).collect();
+        Self { site, producer, dice: plan.dice(2), workers }
+    }
+
+    /// One worker is killed and missed, the broker goes and comes back, another worker is killed and replaced.
+    pub async fn rage(&mut self) {
+        for worker in &self.workers {
+            let log = || async { worker.log().contains("running").then_some(()) };
+            until("a worker is running", PATIENCE, log).await;
+        }
+        self.producer.go_on(40);
+        self.kill_one().await;
+        self.producer.go_on(20);
+        self.restart_broker().await;
+        self.producer.go_on(20);
+        self.kill_one().await;
+        self.workers.push(self.site.home.start_worker());
+        self.workers.iter_mut().for_each(Worker::assert_alive);
+    }
+
+    /// The workers that are left, all alive.
+    pub async fn calm(mut self) -> Vec<Worker> {
+        self.producer.finish().await;
+        self.workers.iter_mut().for_each(Worker::assert_alive);
+        self.workers
+    }
+
+    /// SIGKILL to the first that is seen with rows in its hands.
+    async fn kill_one(&mut self) {
+        let first = self.dice.random_range(0..self.workers.len());
+        self.workers.rotate_left(first);
+        let victim = self.busy_worker().await;
+        let worker = self.workers.swap_remove(victim);
+        self.site.home.kill(worker);
+    }
+
+    async fn restart_broker(&mut self) {
+        self.busy_worker().await;
+        self.site.broker.take_away();
+        let away = Duration::from_millis(self.dice.random_range(200..=2500));
+        tokio::time::sleep(away).await;
+        self.site.broker.bring_back();
+    }
+
+    /// Asks for more rows where none are left; any will do once all are written.
+    async fn busy_worker(&self) -> usize {
+        until("a worker is busy", PATIENCE, || async {
+            let busy = self.workers.iter().position(|worker| worker.held() >= ENOUGH);
+            if busy.is_none() && self.site.sql.count("outbox WHERE status = 'PENDING'").await? == 0 {
+                return if self.producer.go_on(2) { None } else { Some(0) };
+            }
+            busy
+        })
+        .await
+    }
+}
