@@ -85,19 +85,19 @@ CREATE INDEX dispatch_job_metadata_search ON dispatch_job_metadata (`key`, `valu
 CREATE INDEX dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 
 -- create
-ALTER TABLE `dispatch_jobs` ADD COLUMN `live_group` VARCHAR(350) GENERATED ALWAYS AS (CASE WHEN (((`status` = 'QUEUED') OR (`status` = 'ERROR' AND `next_attempt_at` IS NOT NULL) OR (`status` = 'IN_PROGRESS')) OR ((`status` = 'ERROR' AND `next_attempt_at` IS NULL) AND `mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND `group_key` IS NOT NULL AND `mode` NOT IN ('IMMEDIATE') THEN `group_key` END) VIRTUAL;
+ALTER TABLE `dispatch_jobs` ADD COLUMN `live_group_mode` VARCHAR(350) GENERATED ALWAYS AS (CASE WHEN (((`status` = 'QUEUED') OR (`status` = 'ERROR' AND `next_attempt_at` IS NOT NULL) OR (`status` = 'IN_PROGRESS')) OR ((`status` = 'ERROR' AND `next_attempt_at` IS NULL) AND `mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND `group_key` IS NOT NULL AND `mode` NOT IN ('IMMEDIATE') THEN `group_key` END) VIRTUAL;
 
 -- create
-CREATE INDEX `dispatch_jobs_deliver_free` ON `dispatch_jobs` (`status`, `live_group`, `next_attempt_at`, `id`);
+CREATE INDEX `dispatch_jobs_deliver_free_mode` ON `dispatch_jobs` (`status`, `live_group_mode`, `next_attempt_at`, `id`);
 
 -- create
-CREATE INDEX `dispatch_jobs_deliver_order` ON `dispatch_jobs` (`live_group`, `sequence`, `created_at`, `id`);
+CREATE INDEX `dispatch_jobs_deliver_order_mode` ON `dispatch_jobs` (`live_group_mode`, `sequence`, `created_at`, `id`);
 
 -- create
 CREATE INDEX `dispatch_jobs_deliver_fresh` ON `dispatch_jobs` (`status`, `next_attempt_at`, `id`);
 
 -- create
-CREATE INDEX `dispatch_jobs_deliver_flight` ON `dispatch_jobs` (`status`, `live_group`);
+CREATE INDEX `dispatch_jobs_deliver_flight_mode` ON `dispatch_jobs` (`status`, `live_group_mode`);
 
 -- create
 CREATE INDEX `dispatch_jobs_deliver_lease` ON `dispatch_jobs` (`status`, `lease_until`);
@@ -110,7 +110,7 @@ FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'QUEUED'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
   AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
-  AND t.`live_group` IS NULL
+  AND t.`live_group_mode` IS NULL
 ORDER BY t.`next_attempt_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
@@ -125,7 +125,7 @@ FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
   AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
-  AND t.`live_group` IS NULL
+  AND t.`live_group_mode` IS NULL
 ORDER BY t.`next_attempt_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
@@ -136,28 +136,28 @@ WHERE t.`id` IN ({held});
 
 -- deliver: claim groups from the start 1: [Fresh, Fresh, Jumps] -> Groups
 SELECT CAST(s.g AS CHAR), s.kind,
-  (SELECT ((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) FROM `dispatch_jobs` AS t WHERE t.`live_group` = s.g AND t.`live_group` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
-  (SELECT CAST(t.`id` AS CHAR) FROM `dispatch_jobs` AS t WHERE t.`live_group` = s.g ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1)
+  (SELECT ((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
+  (SELECT CAST(t.`id` AS CHAR) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1)
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
-    (SELECT t.`live_group` AS g FROM `dispatch_jobs` AS t WHERE t.`status` = 'QUEUED' AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`next_attempt_at` DESC, t.`id` DESC LIMIT ?)
-    UNION ALL (SELECT t.`live_group` AS g FROM `dispatch_jobs` AS t WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`next_attempt_at` DESC, t.`id` DESC LIMIT ?)) AS f
+    (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`status` = 'QUEUED' AND t.`live_group_mode` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`next_attempt_at` DESC, t.`id` DESC LIMIT ?)
+    UNION ALL (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL AND t.`live_group_mode` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`next_attempt_at` DESC, t.`id` DESC LIMIT ?)) AS f
   UNION ALL
-  SELECT r.g, 1 FROM (SELECT t.`live_group` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group` IS NOT NULL
-    GROUP BY t.`live_group` ORDER BY t.`live_group` LIMIT ?) AS r) AS s
+  SELECT r.g, 1 FROM (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` IS NOT NULL
+    GROUP BY t.`live_group_mode` ORDER BY t.`live_group_mode` LIMIT ?) AS r) AS s
 ORDER BY s.kind, s.g;
 
 -- deliver: claim groups from the start 2, step 1: [Ids] -> Groups
-SELECT CAST(t.`live_group` AS CHAR), 1
+SELECT CAST(t.`live_group_mode` AS CHAR), 1
 FROM `dispatch_jobs` AS t
-WHERE t.`id` IN ({ids}) AND t.`live_group` IS NOT NULL
+WHERE t.`id` IN ({ids}) AND t.`live_group_mode` IS NOT NULL
 ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
 -- deliver: claim groups from the start 2, step 2: [Group, Group, Run] -> Run
 SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN ((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) THEN 1 ELSE 0 END
 FROM `dispatch_jobs` AS t
-WHERE t.`live_group` = ? AND t.`live_group` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group` = ?)
+WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
 ORDER BY t.`sequence`, t.`created_at`, t.`id`
 LIMIT ?
 FOR UPDATE;
@@ -168,28 +168,28 @@ WHERE t.`id` IN ({held});
 
 -- deliver: claim groups from the cursor 1: [Fresh, Fresh, Cursor, Jumps] -> Groups
 SELECT CAST(s.g AS CHAR), s.kind,
-  (SELECT ((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) FROM `dispatch_jobs` AS t WHERE t.`live_group` = s.g AND t.`live_group` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
-  (SELECT CAST(t.`id` AS CHAR) FROM `dispatch_jobs` AS t WHERE t.`live_group` = s.g ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1)
+  (SELECT ((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
+  (SELECT CAST(t.`id` AS CHAR) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1)
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
-    (SELECT t.`live_group` AS g FROM `dispatch_jobs` AS t WHERE t.`status` = 'QUEUED' AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`next_attempt_at` DESC, t.`id` DESC LIMIT ?)
-    UNION ALL (SELECT t.`live_group` AS g FROM `dispatch_jobs` AS t WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`next_attempt_at` DESC, t.`id` DESC LIMIT ?)) AS f
+    (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`status` = 'QUEUED' AND t.`live_group_mode` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`next_attempt_at` DESC, t.`id` DESC LIMIT ?)
+    UNION ALL (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL AND t.`live_group_mode` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`next_attempt_at` DESC, t.`id` DESC LIMIT ?)) AS f
   UNION ALL
-  SELECT r.g, 1 FROM (SELECT t.`live_group` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group` > ?
-    GROUP BY t.`live_group` ORDER BY t.`live_group` LIMIT ?) AS r) AS s
+  SELECT r.g, 1 FROM (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` > ?
+    GROUP BY t.`live_group_mode` ORDER BY t.`live_group_mode` LIMIT ?) AS r) AS s
 ORDER BY s.kind, s.g;
 
 -- deliver: claim groups from the cursor 2, step 1: [Ids] -> Groups
-SELECT CAST(t.`live_group` AS CHAR), 1
+SELECT CAST(t.`live_group_mode` AS CHAR), 1
 FROM `dispatch_jobs` AS t
-WHERE t.`id` IN ({ids}) AND t.`live_group` IS NOT NULL
+WHERE t.`id` IN ({ids}) AND t.`live_group_mode` IS NOT NULL
 ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
 -- deliver: claim groups from the cursor 2, step 2: [Group, Group, Run] -> Run
 SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN ((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) THEN 1 ELSE 0 END
 FROM `dispatch_jobs` AS t
-WHERE t.`live_group` = ? AND t.`live_group` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group` = ?)
+WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
 ORDER BY t.`sequence`, t.`created_at`, t.`id`
 LIMIT ?
 FOR UPDATE;
@@ -511,7 +511,7 @@ SELECT a.w FROM (SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_at
 FROM `dispatch_jobs` AS t
 WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
   AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
-  AND t.`live_group` IS NULL
+  AND t.`live_group_mode` IS NULL
 ORDER BY t.`next_attempt_at`
 LIMIT 1) AS a
 UNION ALL
@@ -570,7 +570,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({ids});
 
@@ -842,7 +842,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 ORDER BY t.`id` DESC
 LIMIT ?;
@@ -891,7 +891,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'CANCELLED'
 ORDER BY t.`id` DESC
@@ -941,7 +941,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'COMPLETED'
 ORDER BY t.`id` DESC
@@ -991,7 +991,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL
 ORDER BY t.`id` DESC
@@ -1041,7 +1041,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'IN_PROGRESS'
 ORDER BY t.`id` DESC
@@ -1091,7 +1091,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'PENDING'
 ORDER BY t.`id` DESC
@@ -1141,7 +1141,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'QUEUED'
 ORDER BY t.`id` DESC
@@ -1191,7 +1191,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
 ORDER BY t.`id` DESC
@@ -1241,7 +1241,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1291,7 +1291,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'CANCELLED' AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1341,7 +1341,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'COMPLETED' AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1391,7 +1391,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1441,7 +1441,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'IN_PROGRESS' AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1491,7 +1491,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'PENDING' AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1541,7 +1541,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'QUEUED' AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1591,7 +1591,7 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL AND t.`id` < ?
 ORDER BY t.`id` DESC

@@ -85,16 +85,16 @@ CREATE INDEX IF NOT EXISTS dispatch_job_metadata_search ON dispatch_job_metadata
 CREATE INDEX IF NOT EXISTS dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_free" ON "dispatch_jobs" ((COALESCE("next_attempt_at", '-infinity')), "id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND ("group_key" IS NULL OR "mode" IN ('IMMEDIATE'));
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_free_mode" ON "dispatch_jobs" ((COALESCE("next_attempt_at", '-infinity')), "id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND ("group_key" IS NULL OR "mode" IN ('IMMEDIATE'));
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order" ON "dispatch_jobs" ("group_key", "sequence", "created_at", "id") WHERE ((("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL) OR ("status" = 'IN_PROGRESS')) OR (("status" = 'ERROR' AND "next_attempt_at" IS NULL) AND "mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND "group_key" IS NOT NULL AND "mode" NOT IN ('IMMEDIATE');
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order_mode" ON "dispatch_jobs" ("group_key", "sequence", "created_at", "id") WHERE ((("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL) OR ("status" = 'IN_PROGRESS')) OR (("status" = 'ERROR' AND "next_attempt_at" IS NULL) AND "mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND "group_key" IS NOT NULL AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_fresh" ON "dispatch_jobs" ((COALESCE("next_attempt_at", "created_at")), "id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND "group_key" IS NOT NULL AND "mode" NOT IN ('IMMEDIATE');
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_fresh_mode" ON "dispatch_jobs" ((COALESCE("next_attempt_at", "created_at")), "id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND "group_key" IS NOT NULL AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_flight" ON "dispatch_jobs" ("group_key") WHERE "status" = 'IN_PROGRESS' AND "group_key" IS NOT NULL AND "mode" NOT IN ('IMMEDIATE');
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_flight_mode" ON "dispatch_jobs" ("group_key") WHERE "status" = 'IN_PROGRESS' AND "group_key" IS NOT NULL AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_lease" ON "dispatch_jobs" ("lease_until") WHERE "status" = 'IN_PROGRESS';

@@ -63,7 +63,7 @@ SELECT CAST(s.g AS CHAR), s.kind,
   (SELECT CAST(t.`id` AS SIGNED) FROM `outbox` AS t WHERE t.`live_group` = s.g ORDER BY t.`created_at`, t.`id` LIMIT 1)
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
-    SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`status` = 'PENDING' AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`created_at` DESC, t.`id` DESC LIMIT ?) AS f
+    SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`status` = 'PENDING' AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND ORDER BY t.`created_at` DESC, t.`id` DESC LIMIT ?) AS f
   UNION ALL
   SELECT r.g, 1 FROM (SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`live_group` IS NOT NULL
     GROUP BY t.`live_group` ORDER BY t.`live_group` LIMIT ?) AS r) AS s
@@ -94,7 +94,7 @@ SELECT CAST(s.g AS CHAR), s.kind,
   (SELECT CAST(t.`id` AS SIGNED) FROM `outbox` AS t WHERE t.`live_group` = s.g ORDER BY t.`created_at`, t.`id` LIMIT 1)
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
-    SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`status` = 'PENDING' AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`created_at` DESC, t.`id` DESC LIMIT ?) AS f
+    SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`status` = 'PENDING' AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND ORDER BY t.`created_at` DESC, t.`id` DESC LIMIT ?) AS f
   UNION ALL
   SELECT r.g, 1 FROM (SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`live_group` > ?
     GROUP BY t.`live_group` ORDER BY t.`live_group` LIMIT ?) AS r) AS s

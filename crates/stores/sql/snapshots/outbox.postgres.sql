@@ -92,7 +92,7 @@ SELECT (c.g)::text, c.kind FROM (
   fresh AS MATERIALIZED (
     SELECT DISTINCT f.g FROM (
     SELECT t."partition_key" AS g FROM "outbox" AS t
-    WHERE t."status" = 'PENDING' AND t."partition_key" IS NOT NULL AND COALESCE(t."next_attempt_at", t."created_at") <= now()
+    WHERE t."status" = 'PENDING' AND t."partition_key" IS NOT NULL AND COALESCE(t."next_attempt_at", t."created_at") <= now() - interval '1 seconds'
     ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $1) AS f),
   seen AS (
     (SELECT g, ok, 1 AS kind FROM ring LIMIT $2 * 4)
@@ -145,7 +145,7 @@ SELECT (c.g)::text, c.kind FROM (
   fresh AS MATERIALIZED (
     SELECT DISTINCT f.g FROM (
     SELECT t."partition_key" AS g FROM "outbox" AS t
-    WHERE t."status" = 'PENDING' AND t."partition_key" IS NOT NULL AND COALESCE(t."next_attempt_at", t."created_at") <= now()
+    WHERE t."status" = 'PENDING' AND t."partition_key" IS NOT NULL AND COALESCE(t."next_attempt_at", t."created_at") <= now() - interval '1 seconds'
     ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $2) AS f),
   seen AS (
     (SELECT g, ok, 1 AS kind FROM ring LIMIT $3 * 4)

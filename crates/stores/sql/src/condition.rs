@@ -126,16 +126,16 @@ impl Table<'_> {
         let mut parts = vec![self.in_states(states, Lookup::Index)];
         parts.extend(self.is_due());
         parts.extend(self.has_attempts_left());
-        let claim = &self.contract.claim;
-        if let Some(created) = self.contract.column(Role::Created).filter(|_| !claim.min_age.is_zero()) {
-            parts.push(format!(
-                "{} < {}",
-                self.instant(created),
-                self.bound(created, &Shift::back(claim.min_age))
-            ));
-        }
+        parts.extend(self.is_old_enough());
         parts.extend(self.filter());
         parts
+    }
+
+    /// `None` where no age is asked for.
+    pub fn is_old_enough(&self) -> Option<String> {
+        let age = self.contract.claim.min_age;
+        let created = self.contract.column(Role::Created).filter(|_| !age.is_zero())?;
+        Some(format!("{} < {}", self.instant(created), self.bound(created, &Shift::back(age))))
     }
 
     /// Rows of others in the same table are left alone.

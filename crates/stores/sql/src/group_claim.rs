@@ -199,6 +199,7 @@ impl Table<'_> {
                 let mut conditions = vec![self.in_state(*state, Lookup::Index), live.clone()];
                 conditions.extend(self.filter());
                 conditions.extend(self.is_due());
+                conditions.extend(self.is_old_enough());
                 format!(
                     "SELECT {by} AS g FROM {table} AS t WHERE {} ORDER BY {} LIMIT {}",
                     conditions.join(" AND "),

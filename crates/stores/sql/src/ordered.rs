@@ -24,7 +24,25 @@ pub(crate) fn live_column(contract: &Contract, stage: &Stage) -> String {
         1 => "live_group".to_owned(),
         _ => format!("{}_live_group", stage.name.replace('-', "_")),
     };
-    ident::bounded(&name)
+    let mark = contract.group.as_ref().map(live_mark).unwrap_or_default();
+    ident::bounded(&format!("{name}{mark}"))
+}
+
+/// What LIVE depends on, as part of a name: who changes `on_error` must not get what was made for another one.
+pub(crate) fn live_mark(group: &Group) -> String {
+    match &group.on_error {
+        OnError::Always(Hold::Block) => "_block".to_owned(),
+        OnError::Always(Hold::Parallel | Hold::Next | Hold::Wait) => String::new(),
+        OnError::ByColumn { .. } => ordered_mark(group),
+    }
+}
+
+/// The same for ORDERED alone.
+pub(crate) fn ordered_mark(group: &Group) -> String {
+    match &group.on_error {
+        OnError::Always(_) => String::new(),
+        OnError::ByColumn { column, .. } => format!("_{column}"),
+    }
 }
 
 fn all<const N: usize>(parts: [String; N]) -> String {
@@ -218,25 +236,27 @@ impl Table<'_> {
             .collect()
     }
 
-    /// When a ready row fell due, as far as an index can tell: the newest are the likeliest to be free.
+    /// When a ready row fell due, as far as an index can tell: the newest are the likeliest to be free. Those too young
+    /// for a claim are left out, else a busy producer's newest rows would be all that is ever seen.
     pub fn freshness(&self) -> (String, Option<String>) {
         use postrider_contract::{DueNull, Role};
         let due = self.contract.column(Role::Due);
         let created = self.contract.column(Role::Created);
-        let (key, column) = match (due, created) {
+        let old_enough = Shift::back(self.contract.claim.min_age);
+        let (key, column, until) = match (due, created) {
             // Two kinds of time have no common order that an index could keep.
             (Some(due), Some(created)) if self.contract.due.null == DueNull::Now => {
                 let kind = |column| self.time(column).map(|time| std::mem::discriminant(&time));
                 if kind(due) != kind(created) {
                     return (self.instant(created), None);
                 }
-                (format!("COALESCE({}, {})", self.instant(due), self.instant(created)), due)
+                (format!("COALESCE({}, {})", self.instant(due), self.instant(created)), due, old_enough)
             }
-            (Some(due), _) => (self.instant(due), due),
-            (None, Some(created)) => (self.instant(created), created),
+            (Some(due), _) => (self.instant(due), due, Shift::NOW),
+            (None, Some(created)) => (self.instant(created), created, old_enough),
             (None, None) => return (self.id(), None),
         };
-        let arrived = format!("{key} <= {}", self.bound(column, &Shift::NOW));
+        let arrived = format!("{key} <= {}", self.bound(column, &until));
         (key, Some(arrived))
     }
 }

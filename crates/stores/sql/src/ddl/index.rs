@@ -7,6 +7,7 @@ use postrider_contract::{Claimed, Condition, Contract, StateId};
 use super::table_name;
 use crate::claim::returning;
 use crate::condition::Lookup;
+use crate::ordered::{live_mark, ordered_mark};
 use crate::table::Table;
 use crate::{Dialect, Error, Shape, ident};
 
@@ -65,13 +66,14 @@ impl Table<'_> {
     /// Where rows keep an order, the claim's own index holds only the others.
     fn claim_indexes(&self) -> Vec<Needed> {
         let order = self.claim_order();
-        let what = if self.group().is_some() { "free" } else { "claim" };
+        let mark = if self.dialect == Dialect::Mysql { live_mark } else { ordered_mark };
+        let what = self.group().map_or_else(|| "claim".to_owned(), |group| format!("free{}", mark(group)));
         if self.dialect == Dialect::Mysql {
             let mut order = self.mysql_order();
             if self.group().is_some() {
                 order.insert(0, (self.live_column(), false));
             }
-            return self.mysql_ready_indexes(what, &order);
+            return self.mysql_ready_indexes(&what, &order);
         }
         let name = format!("{}_{what}", self.stage.name);
         let keys: Vec<String> =
@@ -105,17 +107,18 @@ impl Table<'_> {
     /// the group in flight?
     fn group_indexes(&self) -> Vec<Needed> {
         let Some(group) = self.group() else { return Vec::new() };
-        let named = |what: &str| format!("{}_{what}", self.stage.name);
+        let (live, ordered) = (live_mark(group), ordered_mark(group));
+        let named = |what: &str, mark: &str| format!("{}_{what}{mark}", self.stage.name);
         if self.dialect == Dialect::Mysql {
-            let live = (self.live_column(), false);
+            let group_column = (self.live_column(), false);
             let id = &self.contract.table.id;
             let sequence = group.sequence.iter().filter(|column| *column != id).chain([id]);
-            let mut order = vec![live.clone()];
+            let mut order = vec![group_column.clone()];
             order.extend(sequence.map(|column| (column.clone(), false)));
-            let mut needed = vec![self.mysql_columns_index(&named("order"), order)];
+            let mut needed = vec![self.mysql_columns_index(&named("order", &live), order)];
             needed.extend(self.mysql_ready_indexes("fresh", &self.mysql_order()));
             if let Claimed::State(state) = self.stage.claimed {
-                needed.push(self.mysql_index(&named("flight"), state, &[live]));
+                needed.push(self.mysql_index(&named("flight", &live), state, &[group_column]));
             }
             return needed;
         }
@@ -125,17 +128,17 @@ impl Table<'_> {
             Some(key) => format!("{} NULLS FIRST", index_key(key)),
             None => index_key(key),
         }));
-        let mut needed = vec![self.partial_index(&named("order"), &keys, &self.is_live(group))];
+        let mut needed = vec![self.partial_index(&named("order", &live), &keys, &self.is_live(group))];
         let (fresh, _) = self.freshness();
         let mut condition = vec![self.in_states(&self.stage.ready, Lookup::Index)];
         condition.extend(self.filter());
         condition.push(self.is_ordered(group));
         let mut keys = vec![index_key(&fresh), self.quote(&self.contract.table.id)];
         keys.dedup();
-        needed.push(self.partial_index(&named("fresh"), &keys, &condition.join(" AND ")));
+        needed.push(self.partial_index(&named("fresh", &ordered), &keys, &condition.join(" AND ")));
         if let Some(flying) = self.is_in_flight() {
             let condition = format!("{flying} AND {}", self.is_ordered(group));
-            needed.push(self.partial_index(&named("flight"), &[by], &condition));
+            needed.push(self.partial_index(&named("flight", &ordered), &[by], &condition));
         }
         needed
     }
