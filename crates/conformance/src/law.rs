@@ -4,14 +4,16 @@ use futures::future::BoxFuture;
 
 use crate::arena::Kind;
 use crate::laws::{
-    attempts, claim, content, due, effects, fence, foreign, group_fire, groups, locks, operator, purge,
-    recovery, settle, sweeps,
+    attempts, claim, content, due, effects, fence, foreign, group_ends, group_fire, group_keys, groups,
+    locks, operator, purge, recovery, settle, sweeps,
 };
 use crate::subject::Subject;
 use crate::trial::Trial;
 
 /// One rule that every store keeps for every contract.
 pub struct Law {
+    /// What it is about.
+    pub theme: &'static str,
     /// In tests and in the table.
     pub name: &'static str,
     /// In words.
@@ -26,12 +28,19 @@ macro_rules! laws {
     ($($group:ident :: $name:ident [$silent:expr] $rule:literal;)*) => {
         /// All of them, in the order of a row's life.
         pub static LAWS: &[Law] = &[$(Law {
+            theme: stringify!($group),
             name: stringify!($name),
             rule: $rule,
             silent: $silent,
             run: |trial| Box::pin($group::$name(trial)),
         }),*];
     };
+}
+
+impl Law {
+    pub fn is_about_groups(&self) -> bool {
+        self.theme.starts_with("group")
+    }
 }
 
 /// For every contract and store.
@@ -92,13 +101,22 @@ laws! {
     groups::spent_head_holds [groups::no_group] "A first row without an attempt left holds back its group until it is swept.";
     groups::row_in_flight_holds [groups::no_group] "While a row of a group is in flight nobody gets another.";
     groups::held_groups_stop_nobody [groups::no_group] "Hundreds of held groups in front hide no free one.";
-    groups::dead_head_blocks [groups::no_block] "In mode `block` a dead row holds its group until an operator requeues or cancels it.";
-    groups::expired_head_releases [groups::no_block] "In mode `block` a dead row whose time is over lets the group go.";
+    groups::dead_head_blocks [groups::no_block] "In mode `block` a dead row holds its own group until an operator requeues or cancels it.";
+    groups::expired_head_releases [groups::no_expiry] "In mode `block` a dead row whose time is over lets the group go.";
     groups::dead_head_releases [groups::no_wait] "In mode `wait` a dead row lets the group go; requeued it is the first again.";
     groups::next_goes_after_a_failure [groups::no_next] "In mode `next` the next row goes after the first failure, still one at a time.";
     groups::rows_without_a_group_are_free [groups::no_group] "Rows without a group, or of mode `parallel`, are free, and say that they keep no order.";
     groups::capacity_is_lent [groups::no_group] "A claim is shared half and half with free rows; what one kind leaves, the other takes.";
-    groups::crashed_run_is_recovered_in_order [groups::no_group] "The run of a crashed worker is claimed again only when all of it was taken back, in order.";
+    group_ends::crashed_run_is_recovered_in_order [groups::no_group] "The run of a crashed worker is claimed again only when all of it was taken back, in order.";
+    group_ends::released_run_comes_again [groups::no_group] "A run that is handed back, or half of one, is claimed again in its order, and has spent nothing.";
+    group_ends::deferred_head_holds [groups::no_group] "A deferred row was not tried: it stays the first of its group in every mode.";
+    group_ends::lost_head_hands_back_the_rest [groups::no_group] "Who lost the first row of a run still hands back the others, once.";
+    group_ends::lost_rest_stays_with_its_new_owner [groups::no_group] "Handing back a run whose leases were lost changes nothing.";
+    group_ends::cancelled_head_lets_go [group_ends::no_cancel] "A cancelled row holds nobody; the rest of a run in flight still does.";
+    group_ends::hopeless_head [groups::no_group] "A rejected or skipped row lets its group go, but in mode `block` where an operator must act.";
+    group_keys::odd_keys [groups::no_group] "Any text is a key: quotes, blanks, four-byte characters, long ones and the empty one.";
+    group_keys::every_group_has_its_turn [groups::no_group] "However many groups, each is delivered whole and in order by claims smaller than their number.";
+    group_keys::new_group_among_held_ones [groups::no_group] "A new group is found at once, however many held ones come before it.";
     groups::runs_grow_when_few_groups_are_free [groups::no_group] "A single free group fills a whole claim.";
     foreign::foreign_worker [foreign::no_foreign_worker] "A worker that runs the specification's own SQL beside ours is safe: no row goes to both.";
     locks::locks_are_exclusive [always] "A named lock has one owner, who can renew it and give it back; it runs out.";

@@ -6,6 +6,7 @@
 mod chance;
 mod journal;
 mod life;
+mod order;
 mod store;
 mod target;
 mod world;

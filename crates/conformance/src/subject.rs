@@ -2,36 +2,56 @@
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Claimed, Condition, Contract, Role, Stage, StateId, When};
+use postrider_contract::{Claimed, Condition, Contract, Layer, Role, Stage, StateId, When};
 
 /// A column that no contract maps; the harness adds it to every table.
 pub const FOREIGN: &str = "not_ours";
+
+fn parse(name: &str, layers: &[Layer]) -> Contract {
+    let text = Contract::builtin(name).expect("its name is from the list");
+    Contract::parse_with(&format!("{name}.toml"), text, layers)
+        .unwrap_or_else(|problems| panic!("{problems}"))
+}
 
 /// One stage of one contract.
 #[derive(Debug, Clone)]
 pub struct Subject {
     pub contract: Contract,
     pub stage: usize,
+    /// What a lane says of its groups instead of the contract.
+    pub on_error: Option<&'static str>,
 }
 
 impl Subject {
     /// Every stage of every contract that comes with the product.
     pub fn all() -> Vec<Self> {
-        let parse = |name| {
-            let text = Contract::builtin(name).expect("its name is from the list");
-            Contract::parse(&format!("{name}.toml"), text).unwrap_or_else(|problems| panic!("{problems}"))
-        };
         Contract::builtin_names()
-            .map(parse)
+            .map(|name| parse(name, &[]))
             .flat_map(|contract| {
-                (0..contract.stages.len()).map(move |stage| Self { contract: contract.clone(), stage })
+                (0..contract.stages.len()).map(move |stage| Self {
+                    contract: contract.clone(),
+                    stage,
+                    on_error: None,
+                })
             })
             .collect()
     }
 
+    /// Lanes that say otherwise what a failure does to the rows behind it: what the laws of groups are about.
+    pub fn varied() -> Vec<Self> {
+        let vary = |name, on_error: &'static str| {
+            let text = format!("[group]\non_error = {on_error:?}");
+            let table = toml::from_str(&text).expect("it is TOML");
+            let contract = parse(name, &[Layer::new("settings", "lanes.varied", table)]);
+            Self { contract, stage: 0, on_error: Some(on_error) }
+        };
+        vec![vary("outbox", "block"), vary("outbox", "next"), vary("dispatch_jobs", "wait")]
+    }
+
     /// `mail_outbox::dispatch`.
     pub fn name(&self) -> String {
-        format!("{}::{}", self.contract.name, self.stage().name)
+        let name = format!("{}::{}", self.contract.name, self.stage().name);
+        self.on_error.map_or_else(|| name.clone(), |on_error| format!("{name}::{on_error}"))
     }
 
     pub fn stage(&self) -> &Stage {

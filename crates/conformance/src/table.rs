@@ -16,6 +16,9 @@ postrider-conformance table` writes it anew.
 What a law checks is read back by queries of the test's own; a store is never its own witness. No law waits for time to
 pass: rows are aged instead. Stores: memory, PostgreSQL, MariaDB, SQLite.
 
+The laws of groups hold as well for lanes that say otherwise what a failure does to the rows behind it: `outbox` with
+`group.on_error` set to `block` and to `next`, `dispatch_jobs` with `wait`.
+
 `all`: holds on all four. Names: holds on these alone. `—`: says nothing about this contract (the reasons are below).
 ";
 

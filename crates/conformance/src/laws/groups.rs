@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use postrider_contract::{Hold, OnError, Role, Transition};
+use postrider_contract::{Hold, OnError, Role, Sweep, Transition, When};
 use postrider_seams::Claimed;
 use postrider_seams::store::{Held, Settlement};
 
 use crate::arena::Kind;
 use crate::cell::{Cell, Row};
-use crate::row::{HOUR, SECOND};
+use crate::row::{self, HOUR, SECOND};
 use crate::subject::Subject;
 use crate::trial::{Trial, Worker, one, settlement};
 
-const LATER: Duration = Duration::from_mins(15);
+pub(super) const LATER: Duration = Duration::from_mins(15);
 
 /// The modes that keep an order and that this contract has.
-fn modes(subject: &Subject) -> Vec<Hold> {
+pub(super) fn modes(subject: &Subject) -> Vec<Hold> {
     let Some(group) = &subject.contract.group else { return Vec::new() };
     let holds = [Hold::Next, Hold::Wait, Hold::Block].into_iter();
     match &group.on_error {
@@ -42,6 +42,13 @@ pub(crate) fn no_block(subject: &Subject, _: Kind) -> Option<&'static str> {
     (!modes(subject).contains(&Hold::Block)).then_some("no mode `block`")
 }
 
+pub(crate) fn no_expiry(subject: &Subject, kind: Kind) -> Option<&'static str> {
+    let stopped = subject.stage().stopped();
+    let expires = |sweep: &Sweep| matches!(sweep.when, When::At { .. }) && stopped.contains(&sweep.to);
+    let none = !subject.contract.sweeps.iter().any(expires);
+    no_block(subject, kind).or(none.then_some("no time at which a row is over"))
+}
+
 /// The modes in which a row that is tried again holds back the others.
 pub(super) fn holding(trial: &Trial) -> Vec<Hold> {
     modes(&trial.subject).into_iter().filter(|hold| *hold != Hold::Next).collect()
@@ -49,10 +56,10 @@ pub(super) fn holding(trial: &Trial) -> Vec<Hold> {
 
 impl Trial {
     /// A ready row in its place in a group. Keys run against the order.
-    async fn grouped(&self, group: &str, seq: i64, mode: Hold) -> Row {
+    pub(super) fn grouped(&self, group: &str, seq: i64, mode: Hold, now: i64) -> Row {
         static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let n = 900_000 - NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let mut row = self.ready_row(n).await;
+        let mut row = row::ready(self.arena.columns(), &self.subject, n, now);
         let rule = self.subject.contract.group.as_ref().expect("the law is about groups");
         let generated = self.arena.columns().iter().any(|column| column.name == rule.by && column.generated);
         let by = if generated { "message_group" } else { &rule.by };
@@ -61,7 +68,6 @@ impl Trial {
             let value = values.iter().find(|(_, hold)| **hold == mode).map(|(value, _)| value);
             row.insert(column.clone(), Cell::text(value.expect("the contract has the mode")));
         }
-        let now = self.arena.now().await;
         for column in &rule.sequence {
             let time = self.subject.time_columns().contains(column);
             let cell = if time { Cell::Time(now - HOUR + seq * SECOND) } else { Cell::Int(seq) };
@@ -72,14 +78,12 @@ impl Trial {
 
     /// Rows 1 to `count` of a group, put in the wrong order.
     pub(super) async fn put_group(&self, group: &str, count: i64, mode: Hold) -> Vec<Cell> {
-        let mut ids = Vec::new();
-        for seq in 1..=count {
-            ids.push(self.grouped(group, seq, mode).await);
-        }
+        let now = self.arena.now().await;
+        let mut rows: Vec<Row> = (1..=count).map(|seq| self.grouped(group, seq, mode, now)).collect();
         let id = |row: &Row| row[&self.subject.contract.table.id].clone();
-        let keys = ids.iter().map(id).collect();
-        ids.reverse();
-        self.arena.insert(&self.subject.contract.table.name, &ids).await;
+        let keys = rows.iter().map(id).collect();
+        rows.reverse();
+        self.arena.insert(&self.subject.contract.table.name, &rows).await;
         keys
     }
 
@@ -98,12 +102,12 @@ impl Trial {
         ids
     }
 
-    async fn set_due(&self, id: &Cell, due: i64) {
+    pub(super) async fn set_due(&self, id: &Cell, due: i64) {
         let column = self.subject.column(Role::Due).expect("retries have a due time").to_owned();
         self.set(id, &column, Cell::Time(due)).await;
     }
 
-    fn assert_rows(&self, claimed: &[Claimed], expected: &[&Cell]) {
+    pub(super) fn assert_rows(&self, claimed: &[Claimed], expected: &[&Cell]) {
         let got: Vec<String> = claimed.iter().map(|row| row.lease.id.to_string()).collect();
         let same = claimed.iter().zip(expected).all(|(row, id)| self.is(id, &row.lease.id));
         assert!(same && claimed.len() == expected.len(), "claimed {got:?}, should be {expected:?}");
@@ -111,7 +115,7 @@ impl Trial {
 }
 
 /// Ends the first of a run, and hands back the rest with it.
-async fn end_with_rest(worker: &Worker, run: &[Claimed], transition: Transition) {
+pub(super) async fn end_with_rest(worker: &Worker, run: &[Claimed], transition: Transition) {
     let own = settlement(&run[0].lease, transition);
     let rest = run[1..].iter().map(|row| row.lease.clone()).collect();
     let held = worker.settle_one(Settlement { delay: LATER, hands_back: rest, ..own }).await;
@@ -205,7 +209,7 @@ pub(crate) async fn row_in_flight_holds(trial: &Trial) {
         trial.assert_rows(&run, &[&a[1], &a[2]]);
         two.end(&run[0], Transition::Delivered).await;
         // A row that arrives before those in flight waits for them all the same.
-        let early = trial.put(trial.grouped("a", 0, mode).await).await;
+        let early = trial.put(trial.grouped("a", 0, mode, trial.arena.now().await)).await;
         assert!(one.claim(10).await.is_empty(), "the last of the run is still in flight");
         two.end(&run[1], Transition::Delivered).await;
         trial.assert_rows(&one.claim(10).await, &[&early]);
@@ -221,10 +225,10 @@ pub(crate) async fn held_groups_stop_nobody(trial: &Trial) {
     let mut rows = Vec::new();
     for n in 0..300 {
         let group = format!("a{n:03}");
-        let mut head = trial.grouped(&group, 1, mode).await;
+        let mut head = trial.grouped(&group, 1, mode, now);
         head.insert(due.clone(), Cell::Time(now + HOUR));
         rows.push(head);
-        rows.push(trial.grouped(&group, 2, mode).await);
+        rows.push(trial.grouped(&group, 2, mode, now));
     }
     trial.arena.insert(&trial.subject.contract.table.name, &rows).await;
     let (last, middle) = (trial.put_group("z", 2, mode).await, trial.put_group("a100x", 1, mode).await);
@@ -252,7 +256,13 @@ pub(crate) async fn dead_head_blocks(trial: &Trial) {
     let run = worker.claim(10).await;
     trial.assert_rows(&run, &[&a[0], &a[1]]);
     end_with_rest(&worker, &run, Transition::Dead).await;
-    assert_eq!(worker.store.cancel(&one(&a[0])).await.expect("there is a cancelled state"), 1);
+    let b = trial.put_group("b", 1, mode).await;
+    trial.assert_rows(&worker.claim(10).await, &[&b[0]]);
+    if trial.subject.contract.cancel.is_some() {
+        assert_eq!(worker.store.cancel(&one(&a[0])).await.expect("there is a cancelled state"), 1);
+    } else {
+        trial.expel(&a[0]).await;
+    }
     trial.assert_rows(&worker.claim(10).await, &[&a[1]]);
 }
 
@@ -307,7 +317,7 @@ pub(crate) async fn rows_without_a_group_are_free(trial: &Trial) {
     if let OnError::ByColumn { column, values } = &rule.on_error
         && let Some((value, _)) = values.iter().find(|(_, hold)| **hold == Hold::Parallel)
     {
-        let mut parallel = trial.grouped("a", 3, mode).await;
+        let mut parallel = trial.grouped("a", 3, mode, now);
         parallel.insert(column.clone(), Cell::text(value));
         free.push(trial.put(parallel).await);
     }
@@ -341,23 +351,6 @@ pub(crate) async fn capacity_is_lent(trial: &Trial) {
         }
     }
     assert_eq!(left, 16, "what one kind leaves, the other takes");
-}
-
-pub(crate) async fn crashed_run_is_recovered_in_order(trial: &Trial) {
-    let (gone, heir) = (trial.worker("gone").await, trial.worker("heir").await);
-    let mode = modes(&trial.subject)[0];
-    let a = trial.put_group("a", 4, mode).await;
-    trial.assert_rows(&gone.claim(10).await, &[&a[0], &a[1], &a[2], &a[3]]);
-    for id in &a[..2] {
-        trial.expire(id).await;
-    }
-    assert_eq!(heir.reclaim().await.retried, 2);
-    assert!(heir.claim(10).await.is_empty(), "the other half is still in flight");
-    for id in &a[2..] {
-        trial.expire(id).await;
-    }
-    assert_eq!(heir.reclaim().await.retried, 2);
-    trial.assert_rows(&heir.claim(10).await, &[&a[0], &a[1], &a[2], &a[3]]);
 }
 
 pub(crate) async fn runs_grow_when_few_groups_are_free(trial: &Trial) {

@@ -26,6 +26,10 @@ pub enum Event {
     Unanswered {
         row: String,
     },
+    /// The target's last word on it: it will never have it.
+    Hopeless {
+        row: String,
+    },
     Crashed {
         worker: usize,
     },
@@ -96,7 +100,7 @@ pub(crate) fn check(events: &[Event], endings: &[Ending], rules: &Rules) -> Resu
             Event::Taken { row } => seen.entry(row).or_default().taken += 1,
             Event::Unanswered { row } => seen.entry(row).or_default().cuts += 1,
             Event::Broken { row, what } => return Err(format!("row {row}: {what}")),
-            Event::Lost { .. } | Event::Crashed { .. } => {}
+            Event::Lost { .. } | Event::Hopeless { .. } | Event::Crashed { .. } => {}
         }
     }
     let nothing = Seen::default();

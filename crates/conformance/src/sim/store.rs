@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::chance::Chance;
 use super::journal::{Event, Journal};
 use super::life::Life;
+use super::order::Order;
 use crate::subject::Subject;
 
 /// What all workers of a run share.
@@ -32,6 +33,9 @@ pub(crate) struct Shared {
     pub away: AtomicBool,
     /// Row → the fence that its holder has, as this run saw it come and go.
     pub holders: Mutex<BTreeMap<String, Box<[Value]>>>,
+    pub order: Order,
+    /// The target takes a run in one call, and keeps its order.
+    pub pipelined: bool,
 }
 
 impl Shared {
@@ -140,6 +144,11 @@ impl Store for FaultyStore {
         for (settlement, answer) in moves.iter().zip(&answers) {
             let row = settlement.lease.id.to_string();
             self.shared.judge(&settlement.lease, *answer == Held::Held, settlement.transition.name());
+            for lease in settlement.hands_back.iter().filter(|lease| self.shared.holds(lease)) {
+                let row = lease.id.to_string();
+                self.shared.holders().remove(&row);
+                self.moved(row, Transition::Released);
+            }
             match answer {
                 Held::Held => {
                     self.shared.holders().remove(&row);

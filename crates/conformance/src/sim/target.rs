@@ -1,5 +1,6 @@
 //! A target that answers as relays do: late, badly, or not at all.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -58,6 +59,22 @@ impl Target {
     }
 }
 
+impl Target {
+    /// Was this the row's last try, and in vain?
+    fn note_end(&self, envelope: &Envelope, outcome: &Outcome) {
+        let last = match outcome {
+            Outcome::Rejected(_) | Outcome::Skipped(_) => true,
+            Outcome::Retryable(_) | Outcome::Uncertain(_) => {
+                envelope.attempt >= self.shared.subject.stage().attempts.max
+            }
+            Outcome::Delivered(_) | Outcome::Deferred(_) | Outcome::Refused(_) => false,
+        };
+        if last {
+            self.shared.journal.note(Event::Hopeless { row: envelope.row.clone() });
+        }
+    }
+}
+
 #[async_trait]
 impl Transport for Target {
     fn batch(&self) -> usize {
@@ -68,11 +85,26 @@ impl Transport for Target {
         4
     }
 
+    fn keeps_order(&self) -> bool {
+        self.shared.pipelined
+    }
+
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity(batch.len());
+        let mut held: BTreeSet<&str> = BTreeSet::new();
         for envelope in batch {
+            let group = self.shared.order.place(&envelope.row).map(|place| place.group.as_str());
+            if group.is_some_and(|group| held.contains(group)) {
+                outcomes.push(Outcome::Deferred(Failure::new("behind one that failed")));
+                continue;
+            }
             self.travel(Duration::from_secs(6)).await;
-            outcomes.push(self.answer(&envelope.row));
+            let outcome = self.answer(&envelope.row);
+            self.note_end(envelope, &outcome);
+            if !matches!(outcome, Outcome::Delivered(_)) {
+                held.extend(group);
+            }
+            outcomes.push(outcome);
             if self.rough() && self.shared.chance.once_in(60) {
                 // Killed with the message gone and the outcome untold.
                 self.life.kill();

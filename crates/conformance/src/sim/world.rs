@@ -1,5 +1,6 @@
 //! One run: workers that come and go over one table, until every row has ended.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -14,6 +15,7 @@ use super::Report;
 use super::chance::Chance;
 use super::journal::{self, Ending, Event, Journal, Rules};
 use super::life::Life;
+use super::order::Order;
 use super::store::{FaultyStore, Shared};
 use super::target::{Plain, Target};
 use crate::expected::{Counts, Expected};
@@ -36,7 +38,12 @@ struct Worker {
 
 pub(crate) async fn live(subject: Subject, seed: u64) -> Result<Report, String> {
     let table = MemoryTable::new(subject.contract.clone());
-    (1..=ROWS).for_each(|n| table.insert(fresh(&table, &subject, n)));
+    let order = Order::of(&subject.contract, ROWS);
+    (1..=ROWS).for_each(|n| {
+        let mut row = fresh(&table, &subject, n);
+        order.write(&subject.contract, n, table.now(), &mut row);
+        table.insert(row);
+    });
     let shared = Arc::new(Shared {
         subject,
         table,
@@ -45,6 +52,8 @@ pub(crate) async fn live(subject: Subject, seed: u64) -> Result<Report, String> 
         rough: AtomicBool::new(true),
         away: AtomicBool::new(false),
         holders: std::sync::Mutex::default(),
+        pipelined: !order.is_empty() && seed % 2 == 1,
+        order,
     });
     let mut workers: Vec<Worker> = (0..WORKERS).map(|number| start(&shared, number)).collect();
     let mut crashes = 0;
@@ -82,6 +91,7 @@ pub(crate) async fn live(subject: Subject, seed: u64) -> Result<Report, String> 
     }
     let events = shared.journal.events();
     let duplicates = journal::check(&events, &endings(&shared), &rules(&shared.subject))?;
+    shared.order.check(&events)?;
     let taken = events.iter().filter(|event| matches!(event, Event::Taken { .. })).count();
     Ok(Report { seed, subject: shared.subject.name(), crashes, taken, duplicates, events })
 }
@@ -185,12 +195,25 @@ fn is_end(subject: &Subject, state: Option<StateId>) -> bool {
 }
 
 fn all_ended(shared: &Shared) -> bool {
-    rows(&shared.table, &shared.subject).iter().all(|(_, state, _)| is_end(&shared.subject, *state))
+    let rows = rows(&shared.table, &shared.subject);
+    let dead = dead(shared, &rows);
+    let ended = |(row, state, _): &(String, Option<StateId>, i64)| {
+        is_end(&shared.subject, *state) || shared.order.is_blocked(row, &dead)
+    };
+    rows.iter().all(ended)
+}
+
+/// Rows that only an operator can help.
+fn dead(shared: &Shared, rows: &[(String, Option<StateId>, i64)]) -> BTreeSet<String> {
+    let stopped = shared.subject.stage().stopped();
+    let is_dead = |state: &Option<StateId>| state.is_some_and(|state| stopped.contains(&state));
+    rows.iter().filter(|(_, state, _)| is_dead(state)).map(|(row, _, _)| row.clone()).collect()
 }
 
 fn endings(shared: &Shared) -> Vec<Ending> {
     let subject = &shared.subject;
     let found = rows(&shared.table, subject);
+    let dead = dead(shared, &found);
     let ending = |n: i64| {
         let known = found.iter().find(|(row, _, _)| *row == n.to_string());
         let (state, attempts) = known.map_or((None, 0), |(_, state, attempts)| (*state, *attempts));
@@ -198,7 +221,7 @@ fn endings(shared: &Shared) -> Vec<Ending> {
         Ending {
             row: n.to_string(),
             state: state.map_or("gone", |state| subject.state_name(state)).to_owned(),
-            finished: is_end(subject, state),
+            finished: is_end(subject, state) || shared.order.is_blocked(&n.to_string(), &dead),
             delivered: state == Some(subject.stage().delivered),
             attempts: (!reset).then_some(attempts),
         }

@@ -1,0 +1,92 @@
+//! Groups by their keys: odd ones, very many of them, and new ones among those that are held.
+
+use std::collections::BTreeMap;
+
+use postrider_contract::{Role, Transition};
+use postrider_seams::store::Held;
+
+use super::groups::modes;
+use crate::cell::Cell;
+use crate::row::HOUR;
+use crate::trial::Trial;
+
+/// What keys can be made of. MySQL's usual collations take no heed of case or of a blank at the end.
+const ODD: [&str; 9] =
+    ["0", "NULL", "a'b\"c\\d`e", "%_", "$1", "{\"k\": [1]}", "two words", "line\nbreak", "Ünïcødé 🚚"];
+
+pub(crate) async fn odd_keys(trial: &Trial) {
+    let worker = trial.worker("one").await;
+    let mode = modes(&trial.subject)[0];
+    let long = "k".repeat(240);
+    let mut groups = BTreeMap::new();
+    for key in ODD.into_iter().chain(["", &long]) {
+        groups.insert(key, trial.put_group(key, 2, mode).await);
+    }
+    // One at a time, so that each group is once where the next claim starts from.
+    let mut got: Vec<_> = Vec::new();
+    for _ in 0..groups.len() * 2 {
+        let row = worker.claim_one().await;
+        assert!(row.group.is_some(), "every key is one, the empty one too: {row:?}");
+        assert_eq!(worker.end(&row, Transition::Delivered).await, Held::Held);
+        got.push(row);
+    }
+    assert!(worker.claim(10).await.is_empty());
+    for (key, ids) in groups {
+        let place = |id: &Cell| got.iter().position(|row| trial.is(id, &row.lease.id));
+        assert!(place(&ids[0]).is_some() && place(&ids[0]) < place(&ids[1]), "group {key:?} is in order");
+    }
+}
+
+pub(crate) async fn every_group_has_its_turn(trial: &Trial) {
+    const GROUPS: usize = 130;
+    let worker = trial.worker("one").await;
+    let mode = modes(&trial.subject)[0];
+    let now = trial.arena.now().await;
+    let mut rows = Vec::new();
+    for group in 0..GROUPS {
+        for seq in 1..=3 {
+            rows.push(trial.grouped(&format!("g{group:03}"), seq, mode, now));
+        }
+    }
+    trial.arena.insert(&trial.subject.contract.table.name, &rows).await;
+    let mut order: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    loop {
+        let rows = worker.claim(7).await;
+        if rows.is_empty() {
+            break;
+        }
+        for row in rows {
+            let group = row.group.as_ref().expect("it says its group").key.to_string();
+            order.entry(group).or_default().push(row.lease.id.to_string());
+            assert_eq!(worker.end(&row, Transition::Delivered).await, Held::Held);
+        }
+    }
+    assert_eq!(order.len(), GROUPS);
+    // Keys run against the order: see `grouped`.
+    let id = |row: &crate::cell::Row| match &row[&trial.subject.contract.table.id] {
+        Cell::Int(id) => id.to_string(),
+        Cell::Text(id) => id.clone(),
+        other => panic!("no key: {other:?}"),
+    };
+    let expected: Vec<Vec<String>> = rows.chunks(3).map(|rows| rows.iter().map(id).collect()).collect();
+    let got: Vec<Vec<String>> = order.into_values().collect();
+    assert_eq!(got, expected, "each group whole and in order");
+}
+
+pub(crate) async fn new_group_among_held_ones(trial: &Trial) {
+    // More than one claim looks at: only the newest rows can tell of it so soon.
+    const HELD: usize = 2500;
+    let worker = trial.worker("one").await;
+    let mode = modes(&trial.subject)[0];
+    let now = trial.arena.now().await;
+    let due = trial.subject.column(Role::Due).expect("retries have a due time").to_owned();
+    let mut rows = Vec::with_capacity(HELD);
+    for n in 0..HELD {
+        let mut head = trial.grouped(&format!("a{n:04}"), 1, mode, now);
+        head.insert(due.clone(), Cell::Time(now + HOUR));
+        rows.push(head);
+    }
+    trial.arena.insert(&trial.subject.contract.table.name, &rows).await;
+    let new = trial.put_group("z", 1, mode).await;
+    trial.assert_rows(&worker.claim(10).await, &[&new[0]]);
+}

@@ -1,0 +1,136 @@
+//! The ordered groups of a run: which rows are in one, and what the target must see of their order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use postrider_contract::{Contract, Hold, OnError, Transition};
+use postrider_seams::Value;
+use postrider_store_memory::Row;
+
+use super::journal::Event;
+
+/// Groups of a run; every fifth row has none.
+const GROUPS: i64 = 6;
+
+/// A row's place: its group, and what its failure does to those behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub group: String,
+    pub hold: Hold,
+}
+
+/// Rows by their number, which is their order too. Empty where the contract keeps none.
+#[derive(Debug, Default)]
+pub(crate) struct Order(BTreeMap<i64, Place>);
+
+impl Order {
+    pub fn of(contract: &Contract, rows: i64) -> Self {
+        let Some(group) = contract.group.as_ref().filter(|group| group.keeps_order()) else {
+            return Self::default();
+        };
+        let holds: Vec<Hold> =
+            [Hold::Next, Hold::Wait, Hold::Block].into_iter().filter(|hold| group.may(*hold)).collect();
+        let place = |n: i64| {
+            let number = n % GROUPS;
+            let hold = holds[usize::try_from(number).expect("not negative") % holds.len()];
+            (n, Place { group: format!("g{number}"), hold })
+        };
+        Self((1..=rows).filter(|n| n % 5 != 0).map(place).collect())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn place(&self, row: &str) -> Option<&Place> {
+        self.0.get(&row.parse().ok()?)
+    }
+
+    /// The group's columns, as a producer writes them.
+    pub fn write(&self, contract: &Contract, n: i64, now: i64, row: &mut Row) {
+        let (Some(group), Some(place)) = (&contract.group, self.0.get(&n)) else { return };
+        row.insert(group.by.clone(), Value::Text(place.group.clone()));
+        for column in &group.sequence {
+            row.insert(column.clone(), Value::Int(now - 60_000_000 + n));
+        }
+        if let OnError::ByColumn { column, values } = &group.on_error
+            && let Some((value, _)) = values.iter().find(|(_, hold)| **hold == place.hold)
+        {
+            row.insert(column.clone(), Value::Text(value.clone()));
+        }
+    }
+
+    /// Rows of the same group, in front of this one.
+    fn before<'a>(&'a self, row: i64, place: &'a Place) -> impl Iterator<Item = i64> + 'a {
+        self.0.range(..row).filter(|(_, other)| other.group == place.group).map(|(n, _)| *n)
+    }
+
+    /// Does the row wait for an operator, behind one of these dead rows?
+    pub fn is_blocked(&self, row: &str, dead: &BTreeSet<String>) -> bool {
+        let (Some(place), Ok(n)) = (self.place(row), row.parse()) else { return false };
+        place.hold == Hold::Block && self.before(n, place).any(|earlier| dead.contains(&earlier.to_string()))
+    }
+
+    /// What the target first had of a group came in its order: before a row, all in front of it were taken, or were told
+    /// that they never will be. The latter lets others pass where the mode says so.
+    pub fn check(&self, events: &[Event]) -> Result<(), String> {
+        let mut passed: BTreeSet<i64> = BTreeSet::new();
+        for event in events {
+            match event {
+                Event::Taken { row } => {
+                    let (Some(place), Ok(n)) = (self.place(row), row.parse()) else { continue };
+                    let skipped = self.before(n, place).find(|earlier| !passed.contains(earlier));
+                    if let (Some(earlier), false) = (skipped, passed.contains(&n) || place.hold == Hold::Next)
+                    {
+                        return Err(format!("row {row} overtook row {earlier} of its group {}", place.group));
+                    }
+                    passed.insert(n);
+                }
+                Event::Hopeless { row }
+                | Event::Moved { row, died: true, .. }
+                | Event::Moved { row, transition: Transition::Dead, .. } => {
+                    let (Some(place), Ok(n)) = (self.place(row), row.parse()) else { continue };
+                    if place.hold != Hold::Block {
+                        passed.insert(n);
+                    }
+                }
+                Event::Moved { .. }
+                | Event::Lost { .. }
+                | Event::Unanswered { .. }
+                | Event::Crashed { .. }
+                | Event::Broken { .. } => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(hold: Hold) -> Order {
+        let place = || Place { group: "a".to_owned(), hold };
+        Order(BTreeMap::from([(1, place()), (2, place())]))
+    }
+
+    fn taken(row: &str) -> Event {
+        Event::Taken { row: row.to_owned() }
+    }
+
+    fn dead(row: &str) -> Event {
+        Event::Hopeless { row: row.to_owned() }
+    }
+
+    #[test]
+    fn who_overtakes_is_told() {
+        assert!(order(Hold::Wait).check(&[taken("2"), taken("1")]).is_err());
+        assert_eq!(order(Hold::Wait).check(&[taken("1"), taken("2"), taken("1")]), Ok(()));
+        assert_eq!(order(Hold::Next).check(&[taken("2"), taken("1")]), Ok(()));
+    }
+
+    #[test]
+    fn a_dead_row_lets_others_pass_unless_it_blocks() {
+        assert_eq!(order(Hold::Wait).check(&[dead("1"), taken("2")]), Ok(()));
+        assert!(order(Hold::Block).check(&[dead("1"), taken("2")]).is_err());
+    }
+}
