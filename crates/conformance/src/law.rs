@@ -76,6 +76,7 @@ laws! {
     recovery::poison_guard [recovery::no_poison_guard] "A row whose claims keep expiring ends dead, after as many claims as it has attempts.";
     recovery::poison_guard_in_chunks [recovery::no_poison_guard] "However few rows a reclaim takes at once, none that is spent goes back.";
     recovery::foreign_claims_expire [recovery::no_foreign_claims] "A claim of another program, which writes no lease, is taken back after the longer time.";
+    recovery::claims_without_a_time_expire [recovery::no_claims_without_a_time] "A claim that left no time counts from the first look at it (O5), and is taken back a lease later.";
     recovery::extension_keeps_the_lease [always] "An extended lease outlives its first end, and settles.";
     settle::delivered [always] "Success moves the row on, clears the lease and the error, and says when.";
     settle::failures_keep_their_reason [always] "Retry, dead, rejected and skipped lead to their states, with the reason.";

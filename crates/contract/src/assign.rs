@@ -87,6 +87,18 @@ impl Contract {
         Move { to: Some(to), ..self.lease_move(stage, Transition::Reclaimed) }
     }
 
+    /// The column from which a lease is counted, where a claimed row may have no time in it: rows that another program
+    /// claimed before the column was there. They are given the time at which they are first seen.
+    pub fn stamped(&self, stage: &Stage) -> Option<&str> {
+        let Claimed::State(held) = stage.claimed else { return None };
+        let column = self.column(Role::ClaimedAt).filter(|_| stage.lease.by == LeaseBy::Time)?;
+        if self.column(Role::Updated) == Some(column) {
+            return None;
+        }
+        let told = |(known, _): &(String, Condition)| known == column;
+        (!self.state(held).conditions.iter().any(told)).then_some(column)
+    }
+
     /// Ready rows that have no attempt left.
     pub fn spent_move<'a>(&self, stage: &'a Stage) -> Move<'a> {
         Move { stage, transition: Transition::Swept, from: &stage.ready, to: Some(stage.dead), sweep: None }

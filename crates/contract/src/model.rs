@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::Transition;
+use crate::{LaneSettings, Transition};
 
+mod metric;
 mod moves;
 mod role;
 mod rules;
 
+pub use metric::Metric;
 pub use moves::*;
 pub use role::Role;
 pub use rules::*;
@@ -37,6 +39,10 @@ pub struct Contract {
     pub effects: Vec<Effect>,
     pub writes: Vec<Write>,
     pub joins: Vec<Join>,
+    /// What a lane does unless it is told otherwise.
+    pub lane: LaneSettings,
+    /// Names that dashboards already use for a lane's figures, beside our own.
+    pub metrics: BTreeMap<Metric, String>,
     /// A name that operators already use (an environment variable) → the contract key that it sets.
     pub settings: BTreeMap<String, String>,
     pub dynamodb: Option<DynamoDb>,

@@ -1,5 +1,7 @@
 //! Names that operators already use (`DISPATCH_MAX_ATTEMPTS`, `app.outbox.batchSize`) and the keys that they set.
 
+use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::problem::Problem;
@@ -58,7 +60,7 @@ pub struct Outside {
     pub lane: LaneSettings,
 }
 
-/// The `lane.…` settings: the contract only knows their outside names.
+/// What concerns the lane that runs the contract: its `[lane]` says the defaults, `lane.…` names them from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LaneSettings {
     pub poll: Option<Duration>,
@@ -130,12 +132,17 @@ impl Outside {
 }
 
 impl LaneSettings {
+    pub const POLLS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_hours(1);
+    pub const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
+    pub const CONCURRENCIES: RangeInclusive<u32> = 1..=10_000;
+    pub const BATCHES: RangeInclusive<u32> = 1..=1000;
+
     fn take(&mut self, key: &str, unit: Unit, text: &str) -> Result<(), Wrong> {
         match key {
-            "poll" => self.poll = Some(positive(unit, text)?),
-            "timeout" => self.timeout = Some(positive(unit, text)?),
-            "concurrency" => self.concurrency = Some(at_least_one(text)?),
-            _ => self.batch = Some(at_least_one(text)?),
+            "poll" => self.poll = Some(within(&Self::POLLS, duration(unit, text)?)?),
+            "timeout" => self.timeout = Some(within(&Self::TIMEOUTS, duration(unit, text)?)?),
+            "concurrency" => self.concurrency = Some(within(&Self::CONCURRENCIES, whole(text)?)?),
+            _ => self.batch = Some(within(&Self::BATCHES, whole(text)?)?),
         }
         Ok(())
     }
@@ -145,25 +152,19 @@ fn whole(text: &str) -> Result<i64, Wrong> {
     text.parse().map_err(|_| (format!("{text:?} is no whole number"), "write for example 5".to_owned()))
 }
 
-fn at_least_one(text: &str) -> Result<u32, Wrong> {
-    let number = whole(text)?;
-    u32::try_from(number)
-        .ok()
-        .filter(|number| *number >= 1)
-        .ok_or_else(|| (format!("{number} is out of range"), "allowed: at least 1".to_owned()))
+/// The value, if it is one of those that a lane takes.
+fn within<T: PartialOrd + fmt::Debug, G: TryInto<T> + fmt::Debug + Copy>(
+    range: &RangeInclusive<T>,
+    given: G,
+) -> Result<T, Wrong> {
+    given.try_into().ok().filter(|value| range.contains(value)).ok_or_else(|| {
+        (format!("{given:?} is out of range"), format!("allowed: {:?} to {:?}", range.start(), range.end()))
+    })
 }
 
 fn fraction(text: &str) -> Result<f64, Wrong> {
     let number: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite());
     number.ok_or_else(|| (format!("{text:?} is no number"), "write for example 0.2".to_owned()))
-}
-
-fn positive(unit: Unit, text: &str) -> Result<Duration, Wrong> {
-    let duration = duration(unit, text)?;
-    if duration.is_zero() {
-        return Err(("can't be zero".to_owned(), "write for example 500ms".to_owned()));
-    }
-    Ok(duration)
 }
 
 /// What a plain number means for a duration.

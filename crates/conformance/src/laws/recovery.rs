@@ -112,6 +112,46 @@ pub(crate) async fn foreign_claims_expire(trial: &Trial) {
     trial.assert_state(&id, trial.subject.stage().retry).await;
 }
 
+pub(crate) fn no_claims_without_a_time(subject: &Subject, _: Kind) -> Option<&'static str> {
+    let told = subject.contract.stamped(subject.stage()).is_none();
+    told.then_some("a claimed row of it always has its claim time")
+}
+
+/// Rule O5: what another program claimed before the table had a column for the claim time.
+pub(crate) async fn claims_without_a_time_expire(trial: &Trial) {
+    let (worker, other) = (trial.worker("a").await, trial.worker("b").await);
+    let stage = trial.subject.stage();
+    let claimed_at = trial.subject.column(Role::ClaimedAt).expect("it says when").to_owned();
+    let mut row = trial.row_in(1, trial.subject.claimed()).await;
+    row.insert(claimed_at.clone(), Cell::Null);
+    if let Some(created) = trial.subject.column(Role::Created) {
+        // Old as the row is, its claim may be young: only the claim counts.
+        row.insert(created.to_owned(), Cell::Time(trial.arena.now().await - 24 * 3600 * SECOND));
+    }
+    let id = trial.put(row).await;
+    let before = trial.row(&id).await;
+    assert_eq!(worker.reclaim().await, Reclaimed::default(), "it may be in work: it gets a whole lease");
+    let stamped = trial.row(&id).await;
+    let age = trial.arena.now().await - stamped[&claimed_at].as_time().expect("it was stamped");
+    assert!((-SECOND..60 * SECOND).contains(&age), "with the time of the look, not {age}");
+    assert_eq!(
+        before,
+        {
+            let mut row = stamped.clone();
+            row.insert(claimed_at.clone(), Cell::Null);
+            row
+        },
+        "nothing else"
+    );
+    assert_eq!(other.reclaim().await, Reclaimed::default());
+    assert_eq!(trial.row(&id).await, stamped, "only the first look counts");
+    let lease = if trial.subject.has(Role::LeaseUntil) { stage.lease.without } else { stage.lease.duration };
+    let back = i64::try_from(lease.as_micros()).expect("short") + 10 * SECOND;
+    trial.set(&id, &claimed_at, Cell::Time(trial.arena.now().await - back)).await;
+    assert_eq!(worker.reclaim().await, Reclaimed { retried: 1, dead: 0 }, "a lease later it is taken back");
+    trial.assert_state(&id, stage.retry).await;
+}
+
 pub(crate) async fn extension_keeps_the_lease(trial: &Trial) {
     let (holder, other) = (trial.worker("holder").await, trial.worker("other").await);
     let (id, claimed) = trial.claimed_by(&holder, 1).await;

@@ -4,6 +4,7 @@
 mod claim;
 mod columns;
 mod effects;
+mod lane;
 mod moves;
 mod schedule;
 mod stages;
@@ -88,6 +89,7 @@ fn read<'a>(log: &'a Log<'a>, base: &Node, root: &'a Node) -> Option<Contract> {
     let effects = effects::effects(&scope, &names);
     let writes = effects::writes(&scope, &names);
     let joins = effects::joins(&scope, &names);
+    let (lane, metrics) = (lane::lane(&scope), lane::metrics(&scope));
     let settings = read_settings(&scope);
     let dynamodb = read_dynamodb(&scope);
     scope.finish();
@@ -111,6 +113,8 @@ fn read<'a>(log: &'a Log<'a>, base: &Node, root: &'a Node) -> Option<Contract> {
         effects,
         writes,
         joins,
+        lane,
+        metrics,
         settings,
         dynamodb,
     })

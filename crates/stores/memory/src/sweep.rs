@@ -1,9 +1,9 @@
 //! The moves that no lease guards: reclaim, sweeps, purge, and the operator's.
 
 use postrider_contract::{ATTEMPTS_SPENT, LEASE_EXPIRED, Move, StateId, When};
-use postrider_seams::RowId;
 use postrider_seams::row::Detail;
 use postrider_seams::store::Reclaimed;
+use postrider_seams::{RowId, Value};
 
 use crate::apply::{self, Given};
 use crate::condition::{counters, get, has_attempts_left, int, is_ours, lease_end};
@@ -39,6 +39,13 @@ impl MemoryStore {
         let now = self.table.now();
         let mut table = self.table.lock();
         let from = self.claimed_states();
+        if let Some(column) = contract.stamped(stage) {
+            for id in self.choose(&table, &from, limit, |row| lease_end(contract, stage, row).is_none()) {
+                let mut row = table.rows[&id].clone();
+                row.insert(column.to_owned(), Value::Int(now));
+                table.write(contract, &id, row);
+            }
+        }
         let expired = |row: &Row| lease_end(contract, stage, row).is_some_and(|end| end < now);
         let is_last = |row: &Row| stage.lease.spend && stage.is_last(&counters(contract, stage, row));
         let dead = self.choose(&table, &from, limit, |row| expired(row) && is_last(row));

@@ -5,6 +5,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     topic VARCHAR(249) NOT NULL,
     partition_key VARCHAR(255),
     payload LONGTEXT NOT NULL,
+    traceparent VARCHAR(255),
     `status` VARCHAR(32) NOT NULL DEFAULT 'PENDING',
     retry_count INT NOT NULL DEFAULT 0,
     version BIGINT NOT NULL DEFAULT 0,

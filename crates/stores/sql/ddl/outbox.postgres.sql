@@ -5,6 +5,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     topic varchar(249) NOT NULL,
     partition_key varchar(255),
     payload text NOT NULL,
+    traceparent varchar(255),
     "status" varchar(32) NOT NULL DEFAULT 'PENDING',
     retry_count integer NOT NULL DEFAULT 0,
     version bigint NOT NULL DEFAULT 0,

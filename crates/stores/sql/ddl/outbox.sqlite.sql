@@ -5,6 +5,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     topic TEXT NOT NULL,
     partition_key TEXT,
     payload TEXT NOT NULL,
+    traceparent TEXT,
     "status" TEXT NOT NULL DEFAULT 'PENDING',
     retry_count INTEGER NOT NULL DEFAULT 0,
     version INTEGER NOT NULL DEFAULT 0,

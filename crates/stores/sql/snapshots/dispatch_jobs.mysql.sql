@@ -375,6 +375,27 @@ SELECT CAST(t.`id` AS CHAR), CAST(t.`last_attempt_at` AS CHAR), CAST(t.`attempt_
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({held});
 
+-- deliver: stamp, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` IS NULL
+  AND t.`lease_until` IS NULL
+LIMIT ?;
+
+-- deliver: stamp, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` IS NULL
+  AND t.`lease_until` IS NULL
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: stamp, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`last_attempt_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
 -- deliver: reclaim, dead, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t

@@ -375,6 +375,22 @@ WHERE t."id" = v."id"
   AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text;
 
+-- deliver: stamp: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NULL
+  AND t."lease_until" IS NULL
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "last_attempt_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
 -- deliver: reclaim, dead: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k

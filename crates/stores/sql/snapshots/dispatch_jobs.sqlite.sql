@@ -312,6 +312,17 @@ WHERE t."id" = v."id"
   AND CAST(t."attempt_count" AS TEXT) IS v."f1"
 RETURNING CAST("id" AS TEXT), CAST("last_attempt_at" AS TEXT), CAST("attempt_count" AS TEXT);
 
+-- deliver: stamp: [Limit] -> Keys
+UPDATE "dispatch_jobs" AS t SET "last_attempt_at" = CASE WHEN typeof(COALESCE(t."last_attempt_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."last_attempt_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."last_attempt_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NULL
+  AND t."lease_until" IS NULL
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
 -- deliver: reclaim, dead, step 1: [Limit] -> Keys
 UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = 'lease expired: the worker that held it is gone', "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
 WHERE t."id" IN (

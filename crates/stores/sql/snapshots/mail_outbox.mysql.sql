@@ -243,6 +243,27 @@ SELECT CAST(t.`id` AS SIGNED), CAST(t.`last_attempt_at` AS CHAR)
 FROM `mail_outbox` AS t
 WHERE t.`id` IN ({held});
 
+-- dispatch: stamp, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `mail_outbox` AS t
+WHERE t.`status` = 'dispatching'
+  AND t.`last_attempt_at` IS NULL
+  AND t.`lease_until` IS NULL
+LIMIT ?;
+
+-- dispatch: stamp, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `mail_outbox` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'dispatching'
+  AND t.`last_attempt_at` IS NULL
+  AND t.`lease_until` IS NULL
+FOR UPDATE SKIP LOCKED;
+
+-- dispatch: stamp, step 3: [Held] -> Nothing
+UPDATE `mail_outbox` AS t SET t.`last_attempt_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
 -- dispatch: reclaim, dead, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
 FROM `mail_outbox` AS t

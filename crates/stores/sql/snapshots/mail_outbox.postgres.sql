@@ -195,6 +195,22 @@ WHERE t."id" = v."id"
   AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
 RETURNING (t."id")::bigint, (t."last_attempt_at")::text;
 
+-- dispatch: stamp: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "mail_outbox" AS t
+WHERE t."status" = 'dispatching'
+  AND t."last_attempt_at" IS NULL
+  AND t."lease_until" IS NULL
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "mail_outbox" AS t SET "last_attempt_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::bigint
+FROM moved AS t;
+
 -- dispatch: reclaim, dead: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k

@@ -174,6 +174,17 @@ WHERE t."id" = v."id"
   AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS INTEGER), CAST("last_attempt_at" AS TEXT);
 
+-- dispatch: stamp: [Limit] -> Keys
+UPDATE "mail_outbox" AS t SET "last_attempt_at" = CASE WHEN typeof(COALESCE(t."last_attempt_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."last_attempt_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."last_attempt_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "mail_outbox" AS t
+WHERE t."status" = 'dispatching'
+  AND t."last_attempt_at" IS NULL
+  AND t."lease_until" IS NULL
+LIMIT ?1)
+RETURNING CAST("id" AS INTEGER);
+
 -- dispatch: reclaim, dead: [Limit] -> Keys
 UPDATE "mail_outbox" AS t SET "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL, "retry_count" = t."retry_count" + 1, "last_error" = 'lease expired: the worker that held it is gone'
 WHERE t."id" IN (

@@ -234,6 +234,26 @@ SELECT CAST(t.`orderId` AS CHAR), CAST(t.`group` AS CHAR), CAST(t.`lastAttemptAt
 FROM `Order` AS t
 WHERE t.`orderId` IN ({held});
 
+-- mail: stamp, step 1: [Limit] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 1
+  AND t.`lastAttemptAt` IS NULL
+  AND t.`tenant` = 'it''s us'
+LIMIT ?;
+
+-- mail: stamp, step 2: [Held] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({held})
+  AND t.`select` = 1
+  AND t.`lastAttemptAt` IS NULL
+FOR UPDATE SKIP LOCKED;
+
+-- mail: stamp, step 3: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`lastAttemptAt` = UTC_TIMESTAMP(6)
+WHERE t.`orderId` IN ({held});
+
 -- mail: reclaim, dead, step 1: [Limit] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
 FROM `Order` AS t

@@ -186,6 +186,22 @@ WHERE t."orderId" = v."id"
   AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text;
 
+-- mail: stamp: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
+FROM "Order" AS t
+WHERE t."select" = 1
+  AND t."lastAttemptAt" IS NULL
+  AND t."tenant" = 'it''s us'
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "Order" AS t SET "lastAttemptAt" = ((now()) AT TIME ZONE 'utc')
+WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."orderId")
+SELECT (t."orderId")::text
+FROM moved AS t;
+
 -- mail: reclaim, dead: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."orderId" AS k

@@ -165,6 +165,17 @@ WHERE t."orderId" = v."id"
   AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
 RETURNING CAST("orderId" AS TEXT), CAST("group" AS TEXT), CAST("lastAttemptAt" AS TEXT);
 
+-- mail: stamp: [Limit] -> Keys
+UPDATE "Order" AS t SET "lastAttemptAt" = CASE WHEN typeof(COALESCE(t."lastAttemptAt", t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."lastAttemptAt", t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."lastAttemptAt", t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."orderId" IN (
+SELECT t."orderId"
+FROM "Order" AS t
+WHERE t."select" = 1
+  AND t."lastAttemptAt" IS NULL
+  AND t."tenant" = 'it''s us'
+LIMIT ?1)
+RETURNING CAST("orderId" AS TEXT);
+
 -- mail: reclaim, dead: [Limit] -> Keys
 UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = 'lease expired: the worker that held it is gone'
 WHERE t."orderId" IN (

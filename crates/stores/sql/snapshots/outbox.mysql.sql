@@ -8,6 +8,7 @@ CREATE TABLE IF NOT EXISTS `outbox` (
     topic VARCHAR(249) NOT NULL,
     partition_key VARCHAR(255),
     payload LONGTEXT NOT NULL,
+    traceparent VARCHAR(255),
     `status` VARCHAR(32) NOT NULL DEFAULT 'PENDING',
     retry_count INT NOT NULL DEFAULT 0,
     version BIGINT NOT NULL DEFAULT 0,
@@ -39,10 +40,10 @@ CREATE INDEX `outbox_publish_lease` ON `outbox` (`status`, `claimed_at`);
 -- create
 CREATE INDEX `outbox_delivered_purge` ON `outbox` (`status`, `processed_at`);
 
--- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic"], joined: [] }
+-- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic", "traceparent"], joined: [] }
 
 -- publish: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END
+SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END
 FROM `outbox` AS t
 WHERE t.`status` = 'PENDING'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -77,7 +78,7 @@ ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
 -- publish: claim groups from the start 2, step 2: [Group, Group, Run] -> Run
-SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN t.`status` = 'PROCESSING' THEN -1 WHEN ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) THEN 1 ELSE 0 END
+SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN t.`status` = 'PROCESSING' THEN -1 WHEN ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) THEN 1 ELSE 0 END
 FROM `outbox` AS t
 WHERE t.`live_group` = ? AND t.`live_group` IS NOT NULL AND NOT EXISTS (SELECT 1 FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' AND t.`live_group` = ?)
 ORDER BY t.`created_at`, t.`id`
@@ -108,7 +109,7 @@ ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
 -- publish: claim groups from the cursor 2, step 2: [Group, Group, Run] -> Run
-SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN t.`status` = 'PROCESSING' THEN -1 WHEN ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) THEN 1 ELSE 0 END
+SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN t.`status` = 'PROCESSING' THEN -1 WHEN ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) THEN 1 ELSE 0 END
 FROM `outbox` AS t
 WHERE t.`live_group` = ? AND t.`live_group` IS NOT NULL AND NOT EXISTS (SELECT 1 FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' AND t.`live_group` = ?)
 ORDER BY t.`created_at`, t.`id`
@@ -120,7 +121,7 @@ UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(GREATE
 WHERE t.`id` IN ({held});
 
 -- publish: load: [Ids] -> Other
-SELECT CAST(t.`id` AS SIGNED), t.`idempotency_key`, t.`deal_id`, t.`partition_key`, t.`payload`, t.`topic`
+SELECT CAST(t.`id` AS SIGNED), t.`idempotency_key`, t.`deal_id`, t.`partition_key`, t.`payload`, t.`topic`, t.`traceparent`
 FROM `outbox` AS t
 WHERE t.`id` IN ({ids});
 
@@ -309,6 +310,25 @@ SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` AS CHAR)
 FROM `outbox` AS t
 WHERE t.`id` IN ({held});
 
+-- publish: stamp, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`status` = 'PROCESSING'
+  AND t.`claimed_at` IS NULL
+LIMIT ?;
+
+-- publish: stamp, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'PROCESSING'
+  AND t.`claimed_at` IS NULL
+FOR UPDATE SKIP LOCKED;
+
+-- publish: stamp, step 3: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`claimed_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
 -- publish: reclaim, dead, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
 FROM `outbox` AS t
@@ -404,6 +424,7 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`topic` AS CHAR),
   CAST(t.`partition_key` AS CHAR),
   CAST(t.`payload` AS CHAR),
+  CAST(t.`traceparent` AS CHAR),
   CAST(t.`status` AS CHAR),
   CAST(t.`retry_count` AS CHAR),
   CAST(t.`version` AS CHAR),
@@ -470,6 +491,7 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`topic` AS CHAR),
   CAST(t.`partition_key` AS CHAR),
   CAST(t.`payload` AS CHAR),
+  CAST(t.`traceparent` AS CHAR),
   CAST(t.`status` AS CHAR),
   CAST(t.`retry_count` AS CHAR),
   CAST(t.`version` AS CHAR),
@@ -492,6 +514,7 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`topic` AS CHAR),
   CAST(t.`partition_key` AS CHAR),
   CAST(t.`payload` AS CHAR),
+  CAST(t.`traceparent` AS CHAR),
   CAST(t.`status` AS CHAR),
   CAST(t.`retry_count` AS CHAR),
   CAST(t.`version` AS CHAR),
@@ -515,6 +538,7 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`topic` AS CHAR),
   CAST(t.`partition_key` AS CHAR),
   CAST(t.`payload` AS CHAR),
+  CAST(t.`traceparent` AS CHAR),
   CAST(t.`status` AS CHAR),
   CAST(t.`retry_count` AS CHAR),
   CAST(t.`version` AS CHAR),
@@ -538,6 +562,7 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`topic` AS CHAR),
   CAST(t.`partition_key` AS CHAR),
   CAST(t.`payload` AS CHAR),
+  CAST(t.`traceparent` AS CHAR),
   CAST(t.`status` AS CHAR),
   CAST(t.`retry_count` AS CHAR),
   CAST(t.`version` AS CHAR),
@@ -561,6 +586,7 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`topic` AS CHAR),
   CAST(t.`partition_key` AS CHAR),
   CAST(t.`payload` AS CHAR),
+  CAST(t.`traceparent` AS CHAR),
   CAST(t.`status` AS CHAR),
   CAST(t.`retry_count` AS CHAR),
   CAST(t.`version` AS CHAR),
@@ -584,6 +610,7 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`topic` AS CHAR),
   CAST(t.`partition_key` AS CHAR),
   CAST(t.`payload` AS CHAR),
+  CAST(t.`traceparent` AS CHAR),
   CAST(t.`status` AS CHAR),
   CAST(t.`retry_count` AS CHAR),
   CAST(t.`version` AS CHAR),
@@ -607,6 +634,7 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`topic` AS CHAR),
   CAST(t.`partition_key` AS CHAR),
   CAST(t.`payload` AS CHAR),
+  CAST(t.`traceparent` AS CHAR),
   CAST(t.`status` AS CHAR),
   CAST(t.`retry_count` AS CHAR),
   CAST(t.`version` AS CHAR),
@@ -630,6 +658,7 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`topic` AS CHAR),
   CAST(t.`partition_key` AS CHAR),
   CAST(t.`payload` AS CHAR),
+  CAST(t.`traceparent` AS CHAR),
   CAST(t.`status` AS CHAR),
   CAST(t.`retry_count` AS CHAR),
   CAST(t.`version` AS CHAR),
@@ -653,6 +682,7 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`topic` AS CHAR),
   CAST(t.`partition_key` AS CHAR),
   CAST(t.`payload` AS CHAR),
+  CAST(t.`traceparent` AS CHAR),
   CAST(t.`status` AS CHAR),
   CAST(t.`retry_count` AS CHAR),
   CAST(t.`version` AS CHAR),
@@ -676,6 +706,7 @@ SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCES
   CAST(t.`topic` AS CHAR),
   CAST(t.`partition_key` AS CHAR),
   CAST(t.`payload` AS CHAR),
+  CAST(t.`traceparent` AS CHAR),
   CAST(t.`status` AS CHAR),
   CAST(t.`retry_count` AS CHAR),
   CAST(t.`version` AS CHAR),

@@ -8,6 +8,7 @@ CREATE TABLE IF NOT EXISTS "outbox" (
     topic varchar(249) NOT NULL,
     partition_key varchar(255),
     payload text NOT NULL,
+    traceparent varchar(255),
     "status" varchar(32) NOT NULL DEFAULT 'PENDING',
     retry_count integer NOT NULL DEFAULT 0,
     version bigint NOT NULL DEFAULT 0,
@@ -56,7 +57,7 @@ BEGIN
 END
 $postrider$;
 
--- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic"], joined: [] }
+-- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic", "traceparent"], joined: [] }
 
 -- publish: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -73,8 +74,8 @@ FOR UPDATE SKIP LOCKED),
 moved AS (
 UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = GREATEST(now(), t."claimed_at" + interval '1 microseconds'), "version" = t."version" + 1
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."version")
-SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END
+RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."traceparent", t."version")
+SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0) + COALESCE(octet_length(t."traceparent"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END, CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
 FROM moved AS t
 ORDER BY t."created_at", t."id";
 
@@ -126,8 +127,8 @@ ORDER BY g.place, r.ord LIMIT $3),
 moved AS (
 UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = GREATEST(now(), t."claimed_at" + interval '1 microseconds'), "version" = t."version" + 1
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND t."status" IS NOT DISTINCT FROM 'PENDING'
-RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."version")
-SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END
+RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."traceparent", t."version")
+SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0) + COALESCE(octet_length(t."traceparent"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END, CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.place, p.ord;
 
@@ -179,13 +180,13 @@ ORDER BY g.place, r.ord LIMIT $3),
 moved AS (
 UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = GREATEST(now(), t."claimed_at" + interval '1 microseconds'), "version" = t."version" + 1
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND t."status" IS NOT DISTINCT FROM 'PENDING'
-RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."version")
-SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END
+RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."traceparent", t."version")
+SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0) + COALESCE(octet_length(t."traceparent"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END, CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.place, p.ord;
 
 -- publish: load: [Ids] -> Other
-SELECT (t."id")::bigint, (t."idempotency_key")::text, (t."deal_id")::text, (t."partition_key")::text, (t."payload")::text, (t."topic")::text
+SELECT (t."id")::bigint, (t."idempotency_key")::text, (t."deal_id")::text, (t."partition_key")::text, (t."payload")::text, (t."topic")::text, (t."traceparent")::text
 FROM "outbox" AS t
 WHERE t."id" = ANY (($1::text[])::bigint[]);
 
@@ -302,6 +303,21 @@ WHERE t."id" = v."id"
   AND t."version" IS NOT DISTINCT FROM v."f0"
 RETURNING (t."id")::bigint, (t."version")::text;
 
+-- publish: stamp: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "outbox" AS t
+WHERE t."status" = 'PROCESSING'
+  AND t."claimed_at" IS NULL
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "outbox" AS t SET "claimed_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::bigint
+FROM moved AS t;
+
 -- publish: reclaim, dead: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
@@ -394,6 +410,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   (t."topic")::text,
   (t."partition_key")::text,
   (t."payload")::text,
+  (t."traceparent")::text,
   (t."status")::text,
   (t."retry_count")::text,
   (t."version")::text,
@@ -459,6 +476,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   (t."topic")::text,
   (t."partition_key")::text,
   (t."payload")::text,
+  (t."traceparent")::text,
   (t."status")::text,
   (t."retry_count")::text,
   (t."version")::text,
@@ -480,6 +498,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   (t."topic")::text,
   (t."partition_key")::text,
   (t."payload")::text,
+  (t."traceparent")::text,
   (t."status")::text,
   (t."retry_count")::text,
   (t."version")::text,
@@ -502,6 +521,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   (t."topic")::text,
   (t."partition_key")::text,
   (t."payload")::text,
+  (t."traceparent")::text,
   (t."status")::text,
   (t."retry_count")::text,
   (t."version")::text,
@@ -524,6 +544,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   (t."topic")::text,
   (t."partition_key")::text,
   (t."payload")::text,
+  (t."traceparent")::text,
   (t."status")::text,
   (t."retry_count")::text,
   (t."version")::text,
@@ -546,6 +567,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   (t."topic")::text,
   (t."partition_key")::text,
   (t."payload")::text,
+  (t."traceparent")::text,
   (t."status")::text,
   (t."retry_count")::text,
   (t."version")::text,
@@ -568,6 +590,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   (t."topic")::text,
   (t."partition_key")::text,
   (t."payload")::text,
+  (t."traceparent")::text,
   (t."status")::text,
   (t."retry_count")::text,
   (t."version")::text,
@@ -590,6 +613,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   (t."topic")::text,
   (t."partition_key")::text,
   (t."payload")::text,
+  (t."traceparent")::text,
   (t."status")::text,
   (t."retry_count")::text,
   (t."version")::text,
@@ -612,6 +636,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   (t."topic")::text,
   (t."partition_key")::text,
   (t."payload")::text,
+  (t."traceparent")::text,
   (t."status")::text,
   (t."retry_count")::text,
   (t."version")::text,
@@ -634,6 +659,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   (t."topic")::text,
   (t."partition_key")::text,
   (t."payload")::text,
+  (t."traceparent")::text,
   (t."status")::text,
   (t."retry_count")::text,
   (t."version")::text,
@@ -656,6 +682,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   (t."topic")::text,
   (t."partition_key")::text,
   (t."payload")::text,
+  (t."traceparent")::text,
   (t."status")::text,
   (t."retry_count")::text,
   (t."version")::text,

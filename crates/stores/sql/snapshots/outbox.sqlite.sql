@@ -8,6 +8,7 @@ CREATE TABLE IF NOT EXISTS "outbox" (
     topic TEXT NOT NULL,
     partition_key TEXT,
     payload TEXT NOT NULL,
+    traceparent TEXT,
     "status" TEXT NOT NULL DEFAULT 'PENDING',
     retry_count INTEGER NOT NULL DEFAULT 0,
     version INTEGER NOT NULL DEFAULT 0,
@@ -39,7 +40,7 @@ CREATE INDEX IF NOT EXISTS "outbox_publish_spent3" ON "outbox" ("id") WHERE "sta
 -- create
 CREATE INDEX IF NOT EXISTS "outbox_delivered_purge" ON "outbox" ((COALESCE(CASE WHEN typeof("processed_at") IN ('integer', 'real') OR "processed_at" NOT GLOB '*[^0-9]*' THEN CAST("processed_at" AS INTEGER) ELSE CAST(round((julianday("processed_at") - 2440587.5) * 86400000.0) AS INTEGER) END, CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END))) WHERE "status" = 'DELIVERED';
 
--- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic"], joined: [] }
+-- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic", "traceparent"], joined: [] }
 
 -- publish: claim 1, step 1: [Limit] -> Keys
 SELECT CAST(t."id" AS INTEGER)
@@ -55,7 +56,7 @@ LIMIT ?1;
 -- publish: claim 1, step 2: [Held] -> Rows
 UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = CASE WHEN typeof(COALESCE(t."claimed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."claimed_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."claimed_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
-RETURNING CAST("id" AS INTEGER), CAST("version" AS TEXT), CAST("retry_count" AS INTEGER), NULL, NULL, CASE WHEN "partition_key" IS NOT NULL THEN CAST("partition_key" AS TEXT) END, 'wait', NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("idempotency_key" AS BLOB)), 0) + COALESCE(length(CAST("deal_id" AS BLOB)), 0) + COALESCE(length(CAST("partition_key" AS BLOB)), 0) + COALESCE(length(CAST("payload" AS BLOB)), 0) + COALESCE(length(CAST("topic" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("idempotency_key" AS BLOB)) <= 65536 THEN "idempotency_key" END, CASE WHEN length(CAST("deal_id" AS BLOB)) <= 65536 THEN "deal_id" END, CASE WHEN length(CAST("partition_key" AS BLOB)) <= 65536 THEN "partition_key" END, CASE WHEN length(CAST("payload" AS BLOB)) <= 65536 THEN "payload" END, CASE WHEN length(CAST("topic" AS BLOB)) <= 65536 THEN "topic" END;
+RETURNING CAST("id" AS INTEGER), CAST("version" AS TEXT), CAST("retry_count" AS INTEGER), NULL, NULL, CASE WHEN "partition_key" IS NOT NULL THEN CAST("partition_key" AS TEXT) END, 'wait', NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("idempotency_key" AS BLOB)), 0) + COALESCE(length(CAST("deal_id" AS BLOB)), 0) + COALESCE(length(CAST("partition_key" AS BLOB)), 0) + COALESCE(length(CAST("payload" AS BLOB)), 0) + COALESCE(length(CAST("topic" AS BLOB)), 0) + COALESCE(length(CAST("traceparent" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("idempotency_key" AS BLOB)) <= 65536 THEN "idempotency_key" END, CASE WHEN length(CAST("deal_id" AS BLOB)) <= 65536 THEN "deal_id" END, CASE WHEN length(CAST("partition_key" AS BLOB)) <= 65536 THEN "partition_key" END, CASE WHEN length(CAST("payload" AS BLOB)) <= 65536 THEN "payload" END, CASE WHEN length(CAST("topic" AS BLOB)) <= 65536 THEN "topic" END, CASE WHEN length(CAST("traceparent" AS BLOB)) <= 65536 THEN "traceparent" END;
 
 -- publish: claim groups from the start 1: [Fresh, Jumps] -> Groups
 SELECT CAST(s.g AS TEXT), s.kind,
@@ -89,7 +90,7 @@ LIMIT ?3;
 -- publish: claim groups from the start 2, step 2: [Held] -> Rows
 UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = CASE WHEN typeof(COALESCE(t."claimed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."claimed_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."claimed_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
-RETURNING CAST("id" AS INTEGER), CAST("version" AS TEXT), CAST("retry_count" AS INTEGER), NULL, NULL, CASE WHEN "partition_key" IS NOT NULL THEN CAST("partition_key" AS TEXT) END, 'wait', NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("idempotency_key" AS BLOB)), 0) + COALESCE(length(CAST("deal_id" AS BLOB)), 0) + COALESCE(length(CAST("partition_key" AS BLOB)), 0) + COALESCE(length(CAST("payload" AS BLOB)), 0) + COALESCE(length(CAST("topic" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("idempotency_key" AS BLOB)) <= 65536 THEN "idempotency_key" END, CASE WHEN length(CAST("deal_id" AS BLOB)) <= 65536 THEN "deal_id" END, CASE WHEN length(CAST("partition_key" AS BLOB)) <= 65536 THEN "partition_key" END, CASE WHEN length(CAST("payload" AS BLOB)) <= 65536 THEN "payload" END, CASE WHEN length(CAST("topic" AS BLOB)) <= 65536 THEN "topic" END;
+RETURNING CAST("id" AS INTEGER), CAST("version" AS TEXT), CAST("retry_count" AS INTEGER), NULL, NULL, CASE WHEN "partition_key" IS NOT NULL THEN CAST("partition_key" AS TEXT) END, 'wait', NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("idempotency_key" AS BLOB)), 0) + COALESCE(length(CAST("deal_id" AS BLOB)), 0) + COALESCE(length(CAST("partition_key" AS BLOB)), 0) + COALESCE(length(CAST("payload" AS BLOB)), 0) + COALESCE(length(CAST("topic" AS BLOB)), 0) + COALESCE(length(CAST("traceparent" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("idempotency_key" AS BLOB)) <= 65536 THEN "idempotency_key" END, CASE WHEN length(CAST("deal_id" AS BLOB)) <= 65536 THEN "deal_id" END, CASE WHEN length(CAST("partition_key" AS BLOB)) <= 65536 THEN "partition_key" END, CASE WHEN length(CAST("payload" AS BLOB)) <= 65536 THEN "payload" END, CASE WHEN length(CAST("topic" AS BLOB)) <= 65536 THEN "topic" END, CASE WHEN length(CAST("traceparent" AS BLOB)) <= 65536 THEN "traceparent" END;
 
 -- publish: claim groups from the cursor 1: [Fresh, Cursor, Jumps] -> Groups
 SELECT CAST(s.g AS TEXT), s.kind,
@@ -123,10 +124,10 @@ LIMIT ?3;
 -- publish: claim groups from the cursor 2, step 2: [Held] -> Rows
 UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = CASE WHEN typeof(COALESCE(t."claimed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."claimed_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) WHEN COALESCE(t."claimed_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0, COALESCE(CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') END, "version" = t."version" + 1
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
-RETURNING CAST("id" AS INTEGER), CAST("version" AS TEXT), CAST("retry_count" AS INTEGER), NULL, NULL, CASE WHEN "partition_key" IS NOT NULL THEN CAST("partition_key" AS TEXT) END, 'wait', NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("idempotency_key" AS BLOB)), 0) + COALESCE(length(CAST("deal_id" AS BLOB)), 0) + COALESCE(length(CAST("partition_key" AS BLOB)), 0) + COALESCE(length(CAST("payload" AS BLOB)), 0) + COALESCE(length(CAST("topic" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("idempotency_key" AS BLOB)) <= 65536 THEN "idempotency_key" END, CASE WHEN length(CAST("deal_id" AS BLOB)) <= 65536 THEN "deal_id" END, CASE WHEN length(CAST("partition_key" AS BLOB)) <= 65536 THEN "partition_key" END, CASE WHEN length(CAST("payload" AS BLOB)) <= 65536 THEN "payload" END, CASE WHEN length(CAST("topic" AS BLOB)) <= 65536 THEN "topic" END;
+RETURNING CAST("id" AS INTEGER), CAST("version" AS TEXT), CAST("retry_count" AS INTEGER), NULL, NULL, CASE WHEN "partition_key" IS NOT NULL THEN CAST("partition_key" AS TEXT) END, 'wait', NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("idempotency_key" AS BLOB)), 0) + COALESCE(length(CAST("deal_id" AS BLOB)), 0) + COALESCE(length(CAST("partition_key" AS BLOB)), 0) + COALESCE(length(CAST("payload" AS BLOB)), 0) + COALESCE(length(CAST("topic" AS BLOB)), 0) + COALESCE(length(CAST("traceparent" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("idempotency_key" AS BLOB)) <= 65536 THEN "idempotency_key" END, CASE WHEN length(CAST("deal_id" AS BLOB)) <= 65536 THEN "deal_id" END, CASE WHEN length(CAST("partition_key" AS BLOB)) <= 65536 THEN "partition_key" END, CASE WHEN length(CAST("payload" AS BLOB)) <= 65536 THEN "payload" END, CASE WHEN length(CAST("topic" AS BLOB)) <= 65536 THEN "topic" END, CASE WHEN length(CAST("traceparent" AS BLOB)) <= 65536 THEN "traceparent" END;
 
 -- publish: load: [Ids] -> Other
-SELECT CAST(t."id" AS INTEGER), t."idempotency_key", t."deal_id", t."partition_key", t."payload", t."topic"
+SELECT CAST(t."id" AS INTEGER), t."idempotency_key", t."deal_id", t."partition_key", t."payload", t."topic", t."traceparent"
 FROM "outbox" AS t
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1));
 
@@ -243,6 +244,16 @@ WHERE t."id" = v."id"
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS INTEGER), CAST("version" AS TEXT);
 
+-- publish: stamp: [Limit] -> Keys
+UPDATE "outbox" AS t SET "claimed_at" = CASE WHEN typeof(COALESCE(t."claimed_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."claimed_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."claimed_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "outbox" AS t
+WHERE t."status" = 'PROCESSING'
+  AND t."claimed_at" IS NULL
+LIMIT ?1)
+RETURNING CAST("id" AS INTEGER);
+
 -- publish: reclaim, dead: [Limit] -> Keys
 UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1
 WHERE t."id" IN (
@@ -318,6 +329,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   CAST(t."topic" AS TEXT),
   CAST(t."partition_key" AS TEXT),
   CAST(t."payload" AS TEXT),
+  CAST(t."traceparent" AS TEXT),
   CAST(t."status" AS TEXT),
   CAST(t."retry_count" AS TEXT),
   CAST(t."version" AS TEXT),
@@ -373,6 +385,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   CAST(t."topic" AS TEXT),
   CAST(t."partition_key" AS TEXT),
   CAST(t."payload" AS TEXT),
+  CAST(t."traceparent" AS TEXT),
   CAST(t."status" AS TEXT),
   CAST(t."retry_count" AS TEXT),
   CAST(t."version" AS TEXT),
@@ -394,6 +407,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   CAST(t."topic" AS TEXT),
   CAST(t."partition_key" AS TEXT),
   CAST(t."payload" AS TEXT),
+  CAST(t."traceparent" AS TEXT),
   CAST(t."status" AS TEXT),
   CAST(t."retry_count" AS TEXT),
   CAST(t."version" AS TEXT),
@@ -416,6 +430,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   CAST(t."topic" AS TEXT),
   CAST(t."partition_key" AS TEXT),
   CAST(t."payload" AS TEXT),
+  CAST(t."traceparent" AS TEXT),
   CAST(t."status" AS TEXT),
   CAST(t."retry_count" AS TEXT),
   CAST(t."version" AS TEXT),
@@ -438,6 +453,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   CAST(t."topic" AS TEXT),
   CAST(t."partition_key" AS TEXT),
   CAST(t."payload" AS TEXT),
+  CAST(t."traceparent" AS TEXT),
   CAST(t."status" AS TEXT),
   CAST(t."retry_count" AS TEXT),
   CAST(t."version" AS TEXT),
@@ -460,6 +476,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   CAST(t."topic" AS TEXT),
   CAST(t."partition_key" AS TEXT),
   CAST(t."payload" AS TEXT),
+  CAST(t."traceparent" AS TEXT),
   CAST(t."status" AS TEXT),
   CAST(t."retry_count" AS TEXT),
   CAST(t."version" AS TEXT),
@@ -482,6 +499,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   CAST(t."topic" AS TEXT),
   CAST(t."partition_key" AS TEXT),
   CAST(t."payload" AS TEXT),
+  CAST(t."traceparent" AS TEXT),
   CAST(t."status" AS TEXT),
   CAST(t."retry_count" AS TEXT),
   CAST(t."version" AS TEXT),
@@ -504,6 +522,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   CAST(t."topic" AS TEXT),
   CAST(t."partition_key" AS TEXT),
   CAST(t."payload" AS TEXT),
+  CAST(t."traceparent" AS TEXT),
   CAST(t."status" AS TEXT),
   CAST(t."retry_count" AS TEXT),
   CAST(t."version" AS TEXT),
@@ -526,6 +545,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   CAST(t."topic" AS TEXT),
   CAST(t."partition_key" AS TEXT),
   CAST(t."payload" AS TEXT),
+  CAST(t."traceparent" AS TEXT),
   CAST(t."status" AS TEXT),
   CAST(t."retry_count" AS TEXT),
   CAST(t."version" AS TEXT),
@@ -548,6 +568,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   CAST(t."topic" AS TEXT),
   CAST(t."partition_key" AS TEXT),
   CAST(t."payload" AS TEXT),
+  CAST(t."traceparent" AS TEXT),
   CAST(t."status" AS TEXT),
   CAST(t."retry_count" AS TEXT),
   CAST(t."version" AS TEXT),
@@ -570,6 +591,7 @@ SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCES
   CAST(t."topic" AS TEXT),
   CAST(t."partition_key" AS TEXT),
   CAST(t."payload" AS TEXT),
+  CAST(t."traceparent" AS TEXT),
   CAST(t."status" AS TEXT),
   CAST(t."retry_count" AS TEXT),
   CAST(t."version" AS TEXT),

@@ -2,7 +2,7 @@
 //! their effects in one transaction; rows that another worker has locked are passed over.
 
 use postrider_contract::{
-    ATTEMPTS_SPENT, LEASE_EXPIRED, LeaseBy, Move, OperatorMove, Role, Transition, When,
+    ATTEMPTS_SPENT, Assignment, LEASE_EXPIRED, LeaseBy, Move, OperatorMove, Role, Set, Transition, When,
 };
 
 use crate::claim::returning;
@@ -28,6 +28,18 @@ impl Table<'_> {
             conditions.extend(self.lease_was_last(false));
         }
         Some(self.reclaim_to(self.stage.retry, conditions, &[Transition::Reclaimed]))
+    }
+
+    /// Gives claimed rows that lack it a claim time. Touches nothing else: whoever holds such a row has no fence of ours.
+    pub fn stamp(&self) -> Option<Script> {
+        let column = self.contract.stamped(self.stage).filter(|column| self.shape_of(column).nullable)?;
+        let until = self.contract.column(Role::LeaseUntil);
+        let conditions = [Some(column), until].into_iter().flatten();
+        let conditions = conditions.map(|column| format!("{} IS NULL", self.col(column))).collect();
+        let step = self.contract.lease_move(self.stage, Transition::Reclaimed);
+        let assignments = vec![Assignment { column: column.to_owned(), set: Set::Now }];
+        let pick = Pick::Some { conditions, order: None, since: Vec::new() };
+        Some(self.picked_with(&Writes { step, assignments }, &[], None, &pick))
     }
 
     pub fn reclaim_dead(&self) -> Option<Script> {
@@ -131,12 +143,21 @@ impl Table<'_> {
         reason: Option<&str>,
         pick: &Pick,
     ) -> Script {
-        let writes = Writes::of(self.contract, step);
+        self.picked_with(&Writes::of(self.contract, step), transitions, reason, pick)
+    }
+
+    fn picked_with(
+        &self,
+        writes: &Writes<'_>,
+        transitions: &[Transition],
+        reason: Option<&str>,
+        pick: &Pick,
+    ) -> Script {
         let source = Source::Own { reason: reason.map(str::to_owned) };
         match self.dialect {
-            Dialect::Postgres => self.postgres_picked(&writes, transitions, &source, pick),
-            Dialect::Mysql => self.mysql_picked(&writes, transitions, &source, pick),
-            Dialect::Sqlite => self.sqlite_picked(&writes, transitions, &source, pick),
+            Dialect::Postgres => self.postgres_picked(writes, transitions, &source, pick),
+            Dialect::Mysql => self.mysql_picked(writes, transitions, &source, pick),
+            Dialect::Sqlite => self.sqlite_picked(writes, transitions, &source, pick),
         }
     }
 

@@ -204,6 +204,8 @@ pub struct Program {
     pub settle: BTreeMap<Transition, Settle>,
     /// Yields `Leases`. Absent where the lease can't run out (`lease.by = "exclusive"` with nothing to write).
     pub extend: Option<Script>,
+    /// Gives claimed rows without a claim time one, so that their lease can run out. `Keys`.
+    pub stamp: Option<Script>,
     /// Poison guard first (spent rows to the dead state), then the rest back to be tried. All of them yield `Keys`.
     pub reclaim_dead: Option<Script>,
     /// Absent where a lease ends by itself (`lease.by = "due"`).
@@ -268,6 +270,7 @@ impl Program {
         let mut scripts = vec![("load", &self.load), ("next due", &self.next_due), ("lag", &inspect.lag)];
         scripts.extend(self.claim.iter().map(|script| ("claim", script)));
         scripts.extend(self.join.iter().map(|script| ("join", script)));
+        scripts.extend(self.stamp.iter().map(|script| ("stamp", script)));
         scripts.extend(self.reclaim_dead.iter().map(|script| ("reclaim dead", script)));
         scripts.extend(self.reclaim.iter().map(|script| ("reclaim", script)));
         scripts.extend(self.spent.iter().map(|script| ("spent", script)));

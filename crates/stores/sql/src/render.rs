@@ -19,6 +19,7 @@ pub fn render(contract: &Contract, stage: &Stage, dialect: Dialect, shape: &Shap
             .map(|transition| (transition, table.settle(transition)))
             .collect(),
         extend: table.extend(),
+        stamp: table.stamp(),
         reclaim_dead: table.reclaim_dead(),
         reclaim: table.reclaim(),
         spent: table.spent(),

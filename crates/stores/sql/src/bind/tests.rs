@@ -40,6 +40,7 @@ fn program() -> Program {
             (Transition::Retry, Settle { uniform: None, each: retry }),
         ]),
         extend: None,
+        stamp: None,
         reclaim_dead: None,
         reclaim: None,
         spent: None,

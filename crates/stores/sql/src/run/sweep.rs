@@ -8,6 +8,8 @@ use crate::bind::Given;
 
 impl Opened {
     pub async fn reclaim(&self, on: &impl Run, limit: u32) -> Result<Reclaimed, Error> {
+        let stamp = self.program.stamp.as_ref();
+        moved(on, "note when claims without a time were seen", stamp, limit).await?;
         // The poison guard first, so that what is left can all go back.
         let dead = self.program.reclaim_dead.as_ref();
         let dead = moved(on, "end rows whose claims keep expiring", dead, limit).await?;

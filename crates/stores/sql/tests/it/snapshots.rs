@@ -159,6 +159,7 @@ fn scripts(program: &Program) -> Vec<(String, &Script)> {
         all.push((format!("settle {transition}, each"), &settle.each));
     }
     all.extend(program.extend.as_ref().map(|script| ("extend".to_owned(), script)));
+    all.extend(program.stamp.as_ref().map(|script| ("stamp".to_owned(), script)));
     all.extend(program.reclaim_dead.as_ref().map(|script| ("reclaim, dead".to_owned(), script)));
     all.extend(program.reclaim.as_ref().map(|script| ("reclaim".to_owned(), script)));
     all.extend(program.spent.as_ref().map(|script| ("spent".to_owned(), script)));
