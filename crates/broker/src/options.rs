@@ -21,6 +21,11 @@ impl Options {
         self.mistakes.push(mistake.into());
     }
 
+    /// Was it given?
+    pub fn has(&self, name: &str) -> bool {
+        self.pairs.iter().any(|(known, _)| known == name)
+    }
+
     /// The last of that name wins.
     pub fn text(&mut self, name: &'static str) -> Option<String> {
         self.known.push(name);

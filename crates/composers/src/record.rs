@@ -15,11 +15,13 @@ use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Outcome, Re
 mod events;
 mod fields;
 mod headers;
+mod letters;
 mod reason;
 #[cfg(test)]
 mod tests;
 
 pub use events::CloudEvents;
+pub use letters::DeadLetters;
 pub use reason::Reason;
 
 /// What brokers take unless told otherwise: Kafka's own limit is a little over, SQS's and NATS's are the same.
@@ -39,11 +41,13 @@ pub struct Settings {
     pub payload_limit: u64,
     /// Headers of CloudEvents 1.0 in binary mode beside the usual ones.
     pub cloud_events: Option<CloudEvents>,
+    /// Where records that end undelivered are told of.
+    pub dead_letters: Option<DeadLetters>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { payload_limit: PAYLOAD_LIMIT, cloud_events: None }
+        Self { payload_limit: PAYLOAD_LIMIT, cloud_events: None, dead_letters: None }
     }
 }
 
@@ -75,6 +79,10 @@ impl Composer for RecordComposer {
 
     fn size_limit(&self) -> u64 {
         self.settings.payload_limit.saturating_add(REST_LIMIT)
+    }
+
+    fn dead_letter(&self, envelope: &Envelope, reason: &str) -> Option<Envelope> {
+        self.settings.dead_letters.as_ref()?.write(envelope, reason)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::batch::{HeldRow, LeaseRef};
 use crate::ended::Ended;
 use crate::runner::Runner;
 use crate::waiting::{Share, Taken};
-use crate::{decide, ordered, prober};
+use crate::{decide, letters, ordered, prober};
 
 /// A delivery is not begun on a lease that ends sooner than this, or than a quarter of it where leases are short.
 pub(crate) const LEASE_MARGIN: Duration = Duration::from_secs(2);
@@ -105,8 +105,9 @@ async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
     if ready.is_empty() {
         return;
     }
-    let outcomes = send(runner, &envelopes).await;
+    let mut outcomes = send(runner, &envelopes).await;
     prober::note(runner, &outcomes);
+    letters::publish(runner, &ready.iter().collect::<Vec<_>>(), &envelopes, &mut outcomes).await;
     let ended = ready
         .into_iter()
         .zip(envelopes)

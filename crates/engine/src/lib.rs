@@ -3,6 +3,7 @@
 //! Owns: the loop, and what a lane's health is. Must not: know a database, a protocol or a file. Invariant: a row that
 //! was claimed is settled, handed back, or left to its lease; never forgotten while the process lives.
 
+mod aliases;
 mod batch;
 mod claimer;
 mod decide;
@@ -11,6 +12,7 @@ mod ended;
 mod engine;
 mod keeper;
 pub mod lane;
+mod letters;
 mod nets;
 mod observed;
 mod ordered;

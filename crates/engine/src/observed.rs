@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use metrics::{Counter, Histogram};
-use postrider_contract::Transition;
+use postrider_contract::{Contract, Transition};
 use postrider_seams::store::{Capabilities, Class, Error, Held, Reclaimed, Settlement, SweepKind};
 use postrider_seams::{Claimed, Envelope, Fields, Lease, Outcome, Store, Transport, Want, transport};
 use tokio::time::Instant;
+
+use crate::aliases::Aliases;
 
 /// Counts and times what a lane asks of its store.
 pub(crate) struct ObservedStore {
@@ -19,10 +21,11 @@ pub(crate) struct ObservedStore {
     claim_seconds: Histogram,
     settle_seconds: Histogram,
     settled: Vec<(Transition, Counter)>,
+    aliases: Aliases,
 }
 
 impl ObservedStore {
-    pub fn new(lane: &str, inner: Arc<dyn Store>) -> Self {
+    pub fn new(lane: &str, contract: &Contract, inner: Arc<dyn Store>) -> Self {
         let seconds = |verb: &'static str| metrics::histogram!("postrider_store_seconds", "lane" => lane.to_owned(), "verb" => verb);
         let settled = Transition::SETTLES
             .into_iter()
@@ -39,6 +42,7 @@ impl ObservedStore {
             claim_seconds: seconds("claim"),
             settle_seconds: seconds("settle"),
             settled,
+            aliases: Aliases::new(lane, contract),
             lane: lane.to_owned(),
             inner,
         }
@@ -76,6 +80,7 @@ impl Store for ObservedStore {
         let started = Instant::now();
         let result = self.inner.claim(want).await;
         self.claim_seconds.record(started.elapsed());
+        self.aliases.polled(started.elapsed());
         if let Ok(rows) = &result {
             self.claimed.increment(rows.len() as u64);
             // The longest wait of the batch tells how late the lane is, at a cost that does not grow with the batch.
@@ -95,6 +100,7 @@ impl Store for ObservedStore {
         let result = self.inner.settle(moves).await;
         self.settle_seconds.record(started.elapsed());
         if let Ok(answers) = &result {
+            self.aliases.settled(moves, answers);
             for (transition, counter) in &self.settled {
                 let held = moves
                     .iter()
@@ -118,6 +124,7 @@ impl Store for ObservedStore {
     async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
         let result = self.inner.reclaim(limit).await;
         if let Ok(reclaimed) = &result {
+            self.aliases.reclaimed(reclaimed);
             self.rows("postrider_rows_reclaimed_total", "retry", reclaimed.retried);
             self.rows("postrider_rows_reclaimed_total", "dead", reclaimed.dead);
         }
@@ -129,6 +136,9 @@ impl Store for ObservedStore {
         if let Ok(rows) = &result {
             let to = if sweep == SweepKind::Spent { "dead" } else { "contract" };
             self.rows("postrider_rows_swept_total", to, *rows);
+            if sweep == SweepKind::Spent {
+                self.aliases.spent(*rows);
+            }
         }
         self.failed("sweep", result)
     }

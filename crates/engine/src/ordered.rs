@@ -19,7 +19,7 @@ use crate::deliverer::{LEASE_MARGIN, compose, send};
 use crate::ended::Ended;
 use crate::runner::Runner;
 use crate::waiting::Run;
-use crate::{decide, prober};
+use crate::{decide, letters, prober};
 
 /// What goes now, and what waits behind it.
 struct Under<'a> {
@@ -147,21 +147,21 @@ async fn compose_all(runner: &Runner, under: &mut [Under<'_>]) {
 
 /// Sends what may go: of each run, up to the first row that holds it.
 async fn send_all(runner: &Runner, under: &mut [Under<'_>]) {
-    let mut going: Vec<&mut Part> = Vec::new();
+    let mut going: Vec<(&HeldRow, &mut Part)> = Vec::new();
     for under in under {
         for (held, part) in &mut under.now {
             match part {
                 Part::Failed(outcome) if holds(runner, held, decide::transition(runner, held, outcome)) => {
                     break;
                 }
-                Part::Composed(_) => going.push(part),
+                Part::Composed(_) => going.push((held, part)),
                 Part::Fresh | Part::Failed(_) | Part::Sent(..) => {}
             }
         }
     }
     let envelopes: Vec<Envelope> = going
         .iter()
-        .filter_map(|part| match part {
+        .filter_map(|(_, part)| match part {
             Part::Composed(envelope) => Some(envelope.clone()),
             _ => None,
         })
@@ -169,9 +169,11 @@ async fn send_all(runner: &Runner, under: &mut [Under<'_>]) {
     if envelopes.is_empty() {
         return;
     }
-    let outcomes = send(runner, &envelopes).await;
+    let mut outcomes = send(runner, &envelopes).await;
     prober::note(runner, &outcomes);
-    for ((part, envelope), outcome) in going.into_iter().zip(envelopes).zip(outcomes) {
+    let rows: Vec<&HeldRow> = going.iter().map(|(held, _)| *held).collect();
+    letters::publish(runner, &rows, &envelopes, &mut outcomes).await;
+    for (((_, part), envelope), outcome) in going.into_iter().zip(envelopes).zip(outcomes) {
         *part = Part::Sent(envelope, outcome);
     }
 }

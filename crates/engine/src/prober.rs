@@ -20,6 +20,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 pub(crate) fn note(runner: &Runner, outcomes: &[Outcome]) {
     let in_a_row = &runner.unreachable_in_a_row;
     for outcome in outcomes {
+        if is_doubtful(outcome) {
+            runner.doubt.notify_one();
+        }
         match outcome {
             Outcome::Refused(failure) => {
                 trouble(runner, TargetTrouble::Refused(failure.reason.clone()));
@@ -33,6 +36,15 @@ pub(crate) fn note(runner: &Runner, outcomes: &[Outcome]) {
             Outcome::Deferred(_) => {}
             _ => in_a_row.store(0, Relaxed),
         }
+    }
+}
+
+/// May the target be gone? One look at it then tells before rows with few attempts have spent them all.
+fn is_doubtful(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Uncertain(_) => true,
+        Outcome::Retryable(failure) => failure.unreachable,
+        _ => false,
     }
 }
 
@@ -60,9 +72,19 @@ fn trouble(runner: &Runner, trouble: TargetTrouble) {
     runner.release_waiting();
 }
 
-/// Probes while there is trouble, until the target takes us again.
+async fn look(runner: &Runner) {
+    match runner.transport.probe().await {
+        Ok(()) => {}
+        Err(transport::Error::Unreachable(reason)) => trouble(runner, TargetTrouble::Unreachable(reason)),
+        Err(transport::Error::Refused(reason)) => trouble(runner, TargetTrouble::Refused(reason)),
+    }
+}
+
+/// Looks at the target at the start, so that a lane whose target is away says so before it has a row, and after every
+/// sign that it may be gone; then probes while there is trouble, until the target takes us again.
 pub(crate) async fn run(runner: Arc<Runner>) {
     let mut changed = runner.state.subscribe();
+    look(&runner).await;
     loop {
         let mut wait = FIRST_WAIT;
         while runner.state.has_target_trouble() && runner.state.phase() == Phase::Running {
@@ -82,8 +104,15 @@ pub(crate) async fn run(runner: Arc<Runner>) {
                 }
             }
         }
-        if changed.changed().await.is_err() {
-            return;
+        tokio::select! {
+            changed = changed.changed() => if changed.is_err() {
+                return;
+            },
+            () = runner.doubt.notified() => {
+                look(&runner).await;
+                // Many doubts are worth one look, and one a second at most.
+                tokio::time::sleep(FIRST_WAIT).await;
+            }
         }
     }
 }

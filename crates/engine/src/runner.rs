@@ -46,6 +46,8 @@ pub(crate) struct Runner {
     pub deep: Notify,
     /// Connection-level failures in a row.
     pub unreachable_in_a_row: AtomicU32,
+    /// A delivery ended so that the target may be gone.
+    pub doubt: Notify,
     /// How long the target takes for one envelope.
     pub pace: Pace,
     /// KiB of large rows that may be in memory at once.
@@ -57,7 +59,8 @@ pub(crate) struct Runner {
 
 impl Runner {
     pub fn new(lane: Lane, state: Arc<LaneState>, dice: Arc<dyn Dice>) -> Arc<Self> {
-        let store: Arc<dyn Store> = Arc::new(ObservedStore::new(&lane.name, Arc::clone(&lane.store)));
+        let store: Arc<dyn Store> =
+            Arc::new(ObservedStore::new(&lane.name, &lane.contract, Arc::clone(&lane.store)));
         let transport: Arc<dyn Transport> =
             Arc::new(ObservedTransport::new(&lane.name, Arc::clone(&lane.transport)));
         let kib = usize::try_from(lane.limits.bytes / 1024).unwrap_or(Semaphore::MAX_PERMITS);
@@ -76,6 +79,7 @@ impl Runner {
             freed: Notify::new(),
             deep: Notify::new(),
             unreachable_in_a_row: AtomicU32::new(0),
+            doubt: Notify::new(),
             pace: Pace::default(),
             moved: AtomicU64::new(0),
             started: Instant::now(),

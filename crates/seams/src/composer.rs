@@ -13,4 +13,11 @@ pub trait Composer: Send + Sync {
 
     /// The most bytes that the message columns of one row may have. A larger row is rejected without being loaded.
     fn size_limit(&self) -> u64;
+
+    /// What tells of an envelope that ends undelivered, for a place where somebody looks after such. `None`: there is
+    /// no such place.
+    fn dead_letter(&self, envelope: &Envelope, reason: &str) -> Option<Envelope> {
+        let _ = (envelope, reason);
+        None
+    }
 }

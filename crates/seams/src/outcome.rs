@@ -69,6 +69,18 @@ impl Outcome {
         }
     }
 
+    pub fn failure_mut(&mut self) -> Option<&mut Failure> {
+        match self {
+            Self::Delivered(_) => None,
+            Self::Retryable(failure)
+            | Self::Rejected(failure)
+            | Self::Skipped(failure)
+            | Self::Deferred(failure)
+            | Self::Refused(failure)
+            | Self::Uncertain(failure) => Some(failure),
+        }
+    }
+
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Delivered(_) => None,

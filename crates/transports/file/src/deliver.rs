@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::{Config, Error, classify, encode, folder};
 
-/// Writes mails to one folder.
+/// Writes mails and records to one folder.
 #[derive(Debug, Clone)]
 pub struct FileTransport {
     config: Arc<Config>,
@@ -80,24 +80,37 @@ fn sync(config: &Config) -> Result<(), Error> {
 }
 
 fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
-    let Content::Mail(mail) = &envelope.content else {
-        return Outcome::Rejected(Failure::new("the file transport writes mails, and this row is none"));
-    };
     if Instant::now() >= deadline {
         return Outcome::Retryable(Failure::new("no time was left to write the file"));
     }
-    match write_mail(config, mail) {
-        Ok(name) => Outcome::Delivered(receipt(mail, name)),
+    let written = match &envelope.content {
+        Content::Mail(mail) => {
+            let top = encode::envelope(mail);
+            write_file(config, encode::file_name(mail), top.as_bytes(), &mail.message)
+                .map(|name| receipt(mail, name))
+        }
+        Content::Record(record) => {
+            let top = encode::record_line(record);
+            write_file(config, encode::record_name(record, &envelope.dedupe), top.as_bytes(), &record.payload)
+                .map(|name| Receipt { id: Some(name), ..Receipt::default() })
+        }
+        Content::Webhook(_) | Content::Nothing => {
+            return Outcome::Rejected(Failure::new(
+                "a file holds a mail or a record, and this row is neither",
+            ));
+        }
+    };
+    match written {
+        Ok(receipt) => Outcome::Delivered(receipt),
         Err(error) => classify::outcome(&error),
     }
 }
 
-fn write_mail(config: &Config, mail: &Mail) -> Result<String, Error> {
-    let name = encode::file_name(mail);
+fn write_file(config: &Config, name: String, top: &[u8], content: &[u8]) -> Result<String, Error> {
     let temporary = folder::temporary(&config.folder);
     let written = folder::create(&temporary).and_then(|mut file| {
-        file.write_all(encode::envelope(mail).as_bytes())?;
-        file.write_all(&mail.message)?;
+        file.write_all(top)?;
+        file.write_all(content)?;
         if config.sync { file.sync_all() } else { Ok(()) }
     });
     let moved = written.and_then(|()| fs::rename(&temporary, config.folder.join(&name)));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use postrider_seams::Mail;
+use postrider_seams::{Mail, Record};
 
 /// File names may have 255 bytes; the temporary one is longer by a few.
 const NAME_LIMIT: usize = 200;
@@ -10,13 +10,29 @@ const NAME_LIMIT: usize = 200;
 /// A name from the Message-ID, which is the same for every delivery of the same row. Message-IDs of ours hold nothing
 /// that a file name can't; those of others are made to fit, with a hash to keep them apart.
 pub fn file_name(mail: &Mail) -> String {
+    fitting(&mail.message_id, "eml")
+}
+
+/// A name from the topic and the dedupe key: a second delivery of the same row replaces the file of the first.
+pub fn record_name(record: &Record, dedupe: &str) -> String {
+    fitting(&format!("{}@{dedupe}", record.topic), "record")
+}
+
+fn fitting(id: &str, extension: &str) -> String {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
-    let id = &mail.message_id;
     if !id.is_empty() && id.len() <= NAME_LIMIT && !id.starts_with('.') && id.chars().all(fine) {
-        return format!("{id}.eml");
+        return format!("{id}.{extension}");
     }
     let replaced: String = id.chars().take(NAME_LIMIT / 2).map(|c| if fine(c) { c } else { '_' }).collect();
-    format!("{}-{:016x}.eml", replaced.trim_start_matches('.'), fnv(id.as_bytes()))
+    format!("{}-{:016x}.{extension}", replaced.trim_start_matches('.'), fnv(id.as_bytes()))
+}
+
+/// The first line of a record's file, one JSON object; the rest is the payload to the byte.
+pub fn record_line(record: &Record) -> String {
+    let headers: serde_json::Map<String, serde_json::Value> =
+        record.headers.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+    let line = serde_json::json!({ "topic": record.topic, "key": record.key, "headers": headers });
+    format!("{line}\n")
 }
 
 /// The envelope as header lines: blind recipients are in no header of the message, and a developer wants to see them.
@@ -65,6 +81,22 @@ mod tests {
             assert!(!name.contains(['/', '\\', '\0']) && !name.starts_with('.'), "{name}");
             assert!(name.len() <= 255, "{name}");
         }
+    }
+
+    #[test]
+    fn o09_a_records_file_opens_with_a_line_of_json() {
+        let record = Record {
+            topic: "deals/made".to_owned(),
+            key: Some("k".to_owned()),
+            payload: bytes::Bytes::new(),
+            headers: vec![("id".to_owned(), "1\n2".to_owned())],
+        };
+        let line: serde_json::Value = serde_json::from_str(&record_line(&record)).unwrap();
+        let wanted = serde_json::json!({ "topic": "deals/made", "key": "k", "headers": { "id": "1\n2" } });
+        assert_eq!(line, wanted);
+        assert_eq!(record_line(&record).lines().count(), 1);
+        let name = record_name(&record, "../x");
+        assert!(name.starts_with("deals_made@.._x-"), "{name}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! The file transport: every mail becomes an .eml file in a folder, whole or not at all.
+//! The file transport: every mail becomes an .eml file in a folder, every record a .record file, whole or not at all.
 //!
-//! Owns: names and contents of the files. Must not: remove a mail. Invariant: a mail that is delivered again replaces its
+//! Owns: names and contents of the files. Must not: remove one. Invariant: what is delivered again replaces its
 //! own file, so the folder never holds it twice.
 
 mod classify;

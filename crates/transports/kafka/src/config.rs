@@ -12,6 +12,10 @@ use crate::error::{BROKER, Error};
 #[cfg(test)]
 mod tests;
 
+/// For a publish timeout of five seconds.
+const TIMEOUT: Duration = Duration::from_millis(4500);
+const LONGEST: Duration = Duration::from_mins(15);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     None,
@@ -52,8 +56,8 @@ pub struct Settings {
     /// The name under which the cluster's logs and quotas know us.
     pub client_id: String,
     /// How long the producer tries to get a record acknowledged. Best a little under the lane's publish timeout: then
-    /// the producer's own, exact answer comes before the call's deadline.
-    pub timeout: Duration,
+    /// the producer's own, exact answer comes before the call's deadline. Unset, it follows from that timeout.
+    pub timeout: Option<Duration>,
     /// How long a record waits for others to share its request.
     pub linger: Duration,
     pub compression: Compression,
@@ -76,7 +80,7 @@ impl Settings {
             ca_file: None,
             certificate: None,
             client_id: "postrider".to_owned(),
-            timeout: Duration::from_millis(4500),
+            timeout: None,
             linger: Duration::from_millis(2),
             compression: Compression::None,
             queue: 100_000,
@@ -122,7 +126,11 @@ impl Settings {
             }
         };
         options.read("client_id", "a name", &mut self.client_id);
-        options.duration("timeout", &mut self.timeout);
+        let mut timeout = self.timeout();
+        if options.has("timeout") {
+            options.duration("timeout", &mut timeout);
+            self.timeout = Some(timeout);
+        }
         options.duration("linger", &mut self.linger);
         let compressions = [
             ("none", Compression::None),
@@ -154,10 +162,10 @@ impl Settings {
         if !self.tls && (self.ca_file.is_some() || self.certificate.is_some()) {
             mistakes.push("ca_file, cert_file and key_file need TLS: use kafkas://".to_owned());
         }
-        if !(Duration::from_millis(100)..=Duration::from_mins(15)).contains(&self.timeout) {
+        if !(Duration::from_millis(100)..=LONGEST).contains(&self.timeout()) {
             mistakes.push("timeout must be between 100ms and 15m".to_owned());
         }
-        if self.linger > self.timeout / 2 {
+        if self.linger > self.timeout() / 2 {
             mistakes.push("linger must be at most half of timeout".to_owned());
         }
         if !(1000..=500_000_000).contains(&self.max_size) {
@@ -171,6 +179,20 @@ impl Settings {
             mistakes.push("queue must be between the batch and 10000000".to_owned());
         }
         mistakes
+    }
+
+    /// What is left of a publish timeout when the call's own work is taken off.
+    #[must_use]
+    pub fn within(mut self, publish: Duration) -> Self {
+        let least = Duration::from_millis(100);
+        self.timeout.get_or_insert((publish * 9 / 10).clamp(least, LONGEST));
+        // A short timeout that nobody set for this cluster must not break its rules.
+        self.linger = self.linger.min(self.timeout() / 2);
+        self
+    }
+
+    pub fn timeout(&self) -> Duration {
+        self.timeout.unwrap_or(TIMEOUT)
     }
 
     /// Where it goes, for messages: never the credentials.

@@ -82,7 +82,7 @@ fn without_value(error: &KafkaError) -> String {
 
 fn configuration(settings: &Settings) -> ClientConfig {
     let mut config = ClientConfig::new();
-    let timeout = settings.timeout;
+    let timeout = settings.timeout();
     config
         .set("bootstrap.servers", settings.target())
         .set("client.id", &settings.client_id)

@@ -10,7 +10,7 @@ fn a_plain_url_has_sound_defaults() {
     assert_eq!(settings.target(), "one:9093,two:9092");
     assert_eq!((settings.tls, settings.batch, settings.compression), (false, 500, Compression::None));
     assert!(
-        settings.timeout < Duration::from_secs(5),
+        settings.timeout() < Duration::from_secs(5),
         "the producer answers before the lane's timeout (rule O4)"
     );
 }

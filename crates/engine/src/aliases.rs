@@ -1,0 +1,66 @@
+//! A lane's figures under the names that the contract gives them, beside our own.
+
+use metrics::{Counter, Histogram};
+use postrider_contract::{Contract, Metric, Transition};
+use postrider_seams::store::{Held, Reclaimed, Settlement};
+use tokio::time::Duration;
+
+/// What a contract names no figure for is counted nowhere.
+pub(crate) struct Aliases {
+    polls: Option<Counter>,
+    poll_seconds: Option<Histogram>,
+    delivered: Option<Counter>,
+    dead: Option<Counter>,
+    reclaimed: Option<Counter>,
+}
+
+impl Aliases {
+    pub fn new(lane: &str, contract: &Contract) -> Self {
+        let name = |metric| contract.metrics.get(&metric).cloned();
+        let counter = |metric| name(metric).map(|name| metrics::counter!(name, "lane" => lane.to_owned()));
+        Self {
+            polls: counter(Metric::Polls),
+            poll_seconds: name(Metric::PollSeconds)
+                .map(|name| metrics::histogram!(name, "lane" => lane.to_owned())),
+            delivered: counter(Metric::Delivered),
+            dead: counter(Metric::Dead),
+            reclaimed: counter(Metric::Reclaimed),
+        }
+    }
+
+    /// One look at the table, whatever it found.
+    pub fn polled(&self, took: Duration) {
+        add(self.polls.as_ref(), 1);
+        if let Some(seconds) = &self.poll_seconds {
+            seconds.record(took);
+        }
+    }
+
+    pub fn settled(&self, moves: &[Settlement], answers: &[Held]) {
+        if self.delivered.is_none() && self.dead.is_none() {
+            return;
+        }
+        let count = |which: &[Transition]| {
+            let held = moves.iter().zip(answers).filter(|(_, answer)| **answer == Held::Held);
+            held.filter(|(settlement, _)| which.contains(&settlement.transition)).count() as u64
+        };
+        add(self.delivered.as_ref(), count(&[Transition::Delivered]));
+        add(self.dead.as_ref(), count(&[Transition::Dead, Transition::Rejected]));
+    }
+
+    /// Those at the end of their attempts have failed as well.
+    pub fn reclaimed(&self, rows: &Reclaimed) {
+        add(self.reclaimed.as_ref(), rows.retried + rows.dead);
+        add(self.dead.as_ref(), rows.dead);
+    }
+
+    pub fn spent(&self, rows: u64) {
+        add(self.dead.as_ref(), rows);
+    }
+}
+
+fn add(counter: Option<&Counter>, rows: u64) {
+    if let Some(counter) = counter.filter(|_| rows > 0) {
+        counter.increment(rows);
+    }
+}
