@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[command(name = "postrider", version, about, arg_required_else_help = true, max_term_width = 100)]
 #[command(
     after_help = "Data goes to stdout, the rest to stderr. Exit codes: 0 fine, 1 failed, 2 misuse (arguments or \
-                        settings). With no settings file: one SQLite file, mails to ./outbox."
+                        settings). With no settings file: one SQLite file, mails and records to ./outbox."
 )]
 pub struct Cli {
     /// The settings file [default: ./postrider.toml, or built-in settings if there is none]
@@ -190,6 +190,8 @@ pub enum DialectName {
 pub enum SendCommand {
     /// A mail
     Mail(MailArgs),
+    /// A record for a broker
+    Record(RecordArgs),
 }
 
 #[derive(Debug, Args)]
@@ -214,6 +216,28 @@ pub struct MailArgs {
     #[arg(long)]
     pub html: Option<String>,
     /// The same key twice is one mail
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// The lane to write to [default: the only one that publishes records]
+    #[arg(long)]
+    pub lane: Option<String>,
+    /// The topic, subject, routing key or queue
+    #[arg(long)]
+    pub topic: String,
+    /// Records of one key stay in order
+    #[arg(long)]
+    pub key: Option<String>,
+    /// The payload; `-` reads it from stdin
+    #[arg(long)]
+    pub payload: String,
+    /// The W3C trace that the record belongs to
+    #[arg(long, value_name = "TRACE")]
+    pub traceparent: Option<String>,
+    /// The same key twice is one record
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
 }

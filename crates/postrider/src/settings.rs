@@ -18,6 +18,7 @@ mod lookup;
 mod mail;
 mod mistake;
 mod reader;
+mod records;
 mod secret;
 mod tree;
 mod units;
@@ -38,6 +39,7 @@ pub use load::Sources;
 pub use lookup::source as contract_source;
 pub use mail::MailSettings;
 pub use mistake::{Mistakes, listed, suggest};
+pub use records::{DeadLetter, RecordSettings};
 pub use units::duration;
 
 /// Everything that the process was told, checked.
@@ -67,10 +69,7 @@ pub struct LaneSettings {
     pub transport: String,
     pub limits: Limits,
     pub mail: MailSettings,
-    /// Records: the most bytes of a payload.
-    pub payload_limit: Option<u64>,
-    /// Records: the source of CloudEvents headers, where those are wanted.
-    pub cloud_events: Option<String>,
+    pub records: RecordSettings,
 }
 
 impl Settings {

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use postrider_composers::{EmailComposer, RecordComposer, email, record};
 use postrider_mail::address::parse_mailbox;
@@ -14,7 +15,7 @@ use postrider_seams::store::Error;
 use postrider_seams::{Backend, Composer, Migrate, Produce, Transport};
 use postrider_transport_amqp::Amqp;
 use postrider_transport_file::{Config, FileTransport};
-use postrider_transport_kafka::Kafka;
+use postrider_transport_kafka::{self as kafka, Kafka};
 use postrider_transport_nats::Nats;
 use postrider_transport_provider::Provider;
 use postrider_transport_smtp::Smtp;
@@ -26,7 +27,8 @@ use {
 
 use crate::failure::Failure;
 use crate::settings::{
-    LaneSettings, MailSettings, Settings, StoreSettings, TransportSettings, listed, suggest,
+    DeadLetter, LaneSettings, MailSettings, RecordSettings, Settings, StoreSettings, TransportSettings,
+    listed, suggest,
 };
 
 /// A database that contracts can be run on.
@@ -101,6 +103,44 @@ impl TransportKind {
     pub fn reads_beside(self) -> bool {
         matches!(self, Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs | Self::Provider)
     }
+
+    /// Can it carry what this composer makes? The error goes on after the transport's name.
+    pub fn carries(self, composer: ComposerKind) -> Result<(), &'static str> {
+        let takes = match self {
+            Self::Folder => return Ok(()),
+            Self::Smtp | Self::Provider => ComposerKind::Email,
+            Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs => ComposerKind::Record,
+        };
+        if takes == composer {
+            return Ok(());
+        }
+        Err(match takes {
+            ComposerKind::Email => {
+                "sends mail, and this contract makes none: name one with kafka:, nats:, amqp:, sqs: or file:"
+            }
+            ComposerKind::Record => {
+                "is a broker, and this contract makes no records: name one with smtp:, smtps: or file:"
+            }
+        })
+    }
+
+    /// Where dead letters go here.
+    pub fn dead_letters(self, wanted: &DeadLetter) -> Result<record::DeadLetters, String> {
+        let queue = self == Self::Sqs;
+        let suffix = match wanted {
+            DeadLetter::Usual if queue => "-dlq",
+            DeadLetter::Usual => ".dlq",
+            DeadLetter::Suffix(suffix) if queue && suffix.contains('.') => {
+                return Err(format!(
+                    "{suffix:?}: SQS takes no dot in a queue's name; write for example \"-dlq\""
+                ));
+            }
+            DeadLetter::Suffix(suffix) => suffix,
+        };
+        // The name of a FIFO queue ends so, whatever it is for.
+        let last = queue.then_some(".fifo");
+        Ok(record::DeadLetters { suffix: suffix.to_owned(), before: last.map(str::to_owned) })
+    }
 }
 
 impl ComposerKind {
@@ -140,13 +180,17 @@ pub enum Absent {
 /// The lanes' way to their databases and targets. Databases connect when first used.
 pub struct Wiring {
     databases: BTreeMap<String, Database>,
-    /// Made when first asked for; lanes with the same target share its connections.
-    transports: Mutex<BTreeMap<String, Arc<dyn Transport>>>,
+    /// Made when first asked for; lanes with the same target share its connections. A producer of Kafka is bound to a
+    /// publish timeout, so lanes share one if they have that in common too.
+    transports: Mutex<BTreeMap<Shared, Arc<dyn Transport>>>,
     targets: BTreeMap<String, TransportSettings>,
     base: PathBuf,
     /// Removed with us.
     _imagined: Option<TempDir>,
 }
+
+/// A transport's name, and the publish timeout that it is bound to.
+type Shared = (String, Option<Duration>);
 
 #[derive(Clone)]
 enum Database {
@@ -197,13 +241,15 @@ impl Wiring {
     /// The lane's target. Nothing is connected yet; a folder is made.
     pub fn transport(&self, lane: &LaneSettings) -> Result<Arc<dyn Transport>, Failure> {
         let mut made = self.transports.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(transport) = made.get(&lane.transport) {
+        let (target, timeout) = (&self.targets[&lane.transport], lane.limits.timeout);
+        let bound = (target.kind == TransportKind::Kafka).then_some(timeout);
+        let key = (lane.transport.clone(), bound);
+        if let Some(transport) = made.get(&key) {
             return Ok(Arc::clone(transport));
         }
-        let target = &self.targets[&lane.transport];
-        let transport = connect_transport(target, &self.base)
+        let transport = connect_transport(target, &self.base, timeout)
             .map_err(|text| Failure::Failed(format!("transport `{}`: {text}", lane.transport)))?;
-        made.insert(lane.transport.clone(), Arc::clone(&transport));
+        made.insert(key, Arc::clone(&transport));
         Ok(transport)
     }
 
@@ -216,8 +262,8 @@ impl Wiring {
                 Ok(Arc::new(EmailComposer::new(settings)))
             }
             ComposerKind::Record => {
-                let prefix = event_prefix(self.targets[&lane.transport].kind);
-                Ok(Arc::new(RecordComposer::new(record_settings(lane, prefix))))
+                let settings = record_settings(&lane.records, self.targets[&lane.transport].kind);
+                Ok(Arc::new(RecordComposer::new(settings.map_err(Failure::Misuse)?)))
             }
         }
     }
@@ -273,12 +319,19 @@ fn sqlite_file(url: &str, base: &Path) -> PathBuf {
     base.join(name.strip_prefix("//").unwrap_or(name))
 }
 
-fn connect_transport(transport: &TransportSettings, base: &Path) -> Result<Arc<dyn Transport>, String> {
+fn connect_transport(
+    transport: &TransportSettings,
+    base: &Path,
+    publish: Duration,
+) -> Result<Arc<dyn Transport>, String> {
     let (url, beside) = (transport.url.expose(), transport.beside());
     match transport.kind {
         TransportKind::Smtp => made(Smtp::from_url(url).map_err(|error| error.mistakes.join("; "))),
         TransportKind::Folder => made(FileTransport::new(Config::new(base.join(folder_name(url))))),
-        TransportKind::Kafka => made(Kafka::from_url(url, &beside)),
+        TransportKind::Kafka => {
+            let settings = kafka::Settings::from_url(url, &beside).map_err(|error| error.to_string())?;
+            made(Kafka::new(settings.within(publish)))
+        }
         TransportKind::Nats => made(Nats::from_url(url, &beside)),
         TransportKind::Amqp => made(Amqp::from_url(url, &beside)),
         TransportKind::Sqs => made(Sqs::from_url(url, &beside)),
@@ -303,7 +356,7 @@ pub fn transport_mistakes(transport: &TransportSettings) -> Vec<String> {
             vec!["names no folder: write for example \"file:outbox\"".to_owned()]
         }
         TransportKind::Folder => Vec::new(),
-        TransportKind::Kafka => told(postrider_transport_kafka::Settings::from_url(url, &beside)),
+        TransportKind::Kafka => told(kafka::Settings::from_url(url, &beside)),
         TransportKind::Nats => told(postrider_transport_nats::Settings::from_url(url, &beside)),
         TransportKind::Amqp => told(postrider_transport_amqp::Settings::from_url(url, &beside)),
         TransportKind::Sqs => told(postrider_transport_sqs::Settings::from_url(url, &beside)),
@@ -330,14 +383,16 @@ fn event_prefix(kind: TransportKind) -> &'static str {
     }
 }
 
-fn record_settings(lane: &LaneSettings, prefix: &str) -> record::Settings {
+fn record_settings(records: &RecordSettings, kind: TransportKind) -> Result<record::Settings, String> {
     let mut settings = record::Settings::default();
-    if let Some(limit) = lane.payload_limit {
+    if let Some(limit) = records.payload_limit {
         settings.payload_limit = limit;
     }
-    settings.cloud_events =
-        lane.cloud_events.as_deref().map(|source| record::CloudEvents::new(source, prefix));
-    settings
+    let events = records.cloud_events.as_deref();
+    settings.cloud_events = events.map(|source| record::CloudEvents::new(source, event_prefix(kind)));
+    settings.dead_letters =
+        records.dead_letter.as_ref().map(|wanted| kind.dead_letters(wanted)).transpose()?;
+    Ok(settings)
 }
 
 /// What the composer needs of `[mail]`, or every mistake in it.

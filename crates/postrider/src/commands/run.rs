@@ -91,7 +91,7 @@ async fn ready(desk: &Desk, lane: &LaneSettings) -> Result<Lane, NotReady> {
     let composer = desk.wiring.composer(lane).map_err(NotReady::Settings)?;
     let transport = desk.wiring.transport(lane).map_err(NotReady::Settings)?;
     let store = desk.wiring.open(lane).await.map_err(NotReady::Store)?;
-    lag::publish(&lane.name, Arc::clone(&store));
+    lag::publish(&lane.name, &lane.contract, Arc::clone(&store));
     Ok(Lane {
         name: lane.name.clone(),
         contract: Arc::clone(&lane.contract),

@@ -6,42 +6,48 @@ use postrider_seams::Value;
 use postrider_seams::row::Detail;
 
 use super::Desk;
-use crate::cli::{MailArgs, SendCommand};
+use crate::cli::{MailArgs, RecordArgs, SendCommand};
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, listed};
 use crate::wiring::ComposerKind;
 
 pub async fn run(desk: &Desk, command: &SendCommand) -> Result<(), Failure> {
-    match command {
-        SendCommand::Mail(args) => mail(desk, args).await,
-    }
-}
-
-async fn mail(desk: &Desk, args: &MailArgs) -> Result<(), Failure> {
-    let lane = mail_lane(desk, args.lane.as_deref())?;
-    let fields = fields(lane, args)?;
+    let (lane, fields) = match command {
+        SendCommand::Mail(args) => {
+            (lane(desk, args.lane.as_deref(), ComposerKind::Email, "sends mail")?, mail(args)?)
+        }
+        SendCommand::Record(args) => {
+            (lane(desk, args.lane.as_deref(), ComposerKind::Record, "publishes records")?, record(args)?)
+        }
+    };
+    has_columns(lane, &fields)?;
     let key = desk.wiring.open(lane).await?.produce(&fields).await?;
     writeln!(std::io::stdout(), "{key}")?;
     eprintln!("row {key} waits in table `{}` of lane `{}`", lane.contract.table.name, lane.name);
     Ok(())
 }
 
-fn mail_lane<'a>(desk: &'a Desk, name: Option<&str>) -> Result<&'a LaneSettings, Failure> {
-    let sends_mail = |lane: &&LaneSettings| {
-        ComposerKind::of(&lane.contract.stages[lane.stage].composer) == Ok(ComposerKind::Email)
-    };
+/// The named lane, or the only one with that composer; `does` says what such a lane does.
+fn lane<'a>(
+    desk: &'a Desk,
+    name: Option<&str>,
+    composer: ComposerKind,
+    does: &str,
+) -> Result<&'a LaneSettings, Failure> {
+    let fits =
+        |lane: &&LaneSettings| ComposerKind::of(&lane.contract.stages[lane.stage].composer) == Ok(composer);
     if let Some(name) = name {
         let lane = desk.lane(name)?;
-        return if sends_mail(&lane) {
+        return if fits(&lane) {
             Ok(lane)
         } else {
-            Err(Failure::Misuse(format!("lane `{name}` sends no mail")))
+            Err(Failure::Misuse(format!("lane `{name}` is none that {does}")))
         };
     }
-    let lanes: Vec<&LaneSettings> = desk.settings.lanes.iter().filter(sends_mail).collect();
+    let lanes: Vec<&LaneSettings> = desk.settings.lanes.iter().filter(fits).collect();
     match lanes.as_slice() {
         [only] => Ok(only),
-        [] => Err(Failure::Misuse("no lane sends mail".to_owned())),
+        [] => Err(Failure::Misuse(format!("no lane {does}"))),
         several => {
             let names: Vec<&str> = several.iter().map(|lane| lane.name.as_str()).collect();
             Err(Failure::Misuse(format!("which lane? --lane takes one of {}", listed(&names))))
@@ -49,28 +55,38 @@ fn mail_lane<'a>(desk: &'a Desk, name: Option<&str>) -> Result<&'a LaneSettings,
     }
 }
 
-fn fields(lane: &LaneSettings, args: &MailArgs) -> Result<Detail, Failure> {
-    let mut fields = Detail::new();
-    let mut put = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            fields.insert(name.to_owned(), Value::Text(value));
-        }
-    };
-    put("to", addresses(&args.to));
-    put("cc", addresses(&args.cc));
-    put("bcc", addresses(&args.bcc));
-    put("from", args.from.clone());
-    put("subject", Some(args.subject.clone()));
-    put("text", args.text.as_deref().map(body).transpose()?);
-    put("html", args.html.clone());
-    put("dedupe", args.idempotency_key.clone());
-    let missing: Vec<&str> = fields
-        .keys()
-        .map(String::as_str)
-        .filter(|field| !lane.contract.message.contains_key(*field))
-        .collect();
+fn mail(args: &MailArgs) -> Result<Detail, Failure> {
+    Ok(detail([
+        ("to", addresses(&args.to)),
+        ("cc", addresses(&args.cc)),
+        ("bcc", addresses(&args.bcc)),
+        ("from", args.from.clone()),
+        ("subject", Some(args.subject.clone())),
+        ("text", args.text.as_deref().map(body).transpose()?),
+        ("html", args.html.clone()),
+        ("dedupe", args.idempotency_key.clone()),
+    ]))
+}
+
+fn record(args: &RecordArgs) -> Result<Detail, Failure> {
+    Ok(detail([
+        ("topic", Some(args.topic.clone())),
+        ("key", args.key.clone()),
+        ("payload", Some(body(&args.payload)?)),
+        ("traceparent", args.traceparent.clone()),
+        ("dedupe", args.idempotency_key.clone()),
+    ]))
+}
+
+fn detail<const N: usize>(fields: [(&str, Option<String>); N]) -> Detail {
+    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::Text(value?)))).collect()
+}
+
+fn has_columns(lane: &LaneSettings, fields: &Detail) -> Result<(), Failure> {
+    let unknown = |field: &&str| !lane.contract.message.contains_key(*field);
+    let missing: Vec<&str> = fields.keys().map(String::as_str).filter(unknown).collect();
     if missing.is_empty() {
-        return Ok(fields);
+        return Ok(());
     }
     let contract = &lane.contract.name;
     Err(Failure::Misuse(format!("contract `{contract}` has no column for {}", listed(&missing))))

@@ -11,13 +11,19 @@ use crate::cli::StatusArgs;
 use crate::failure::Failure;
 use crate::settings::LaneSettings;
 use crate::table::Table;
+use crate::wiring::TransportKind;
 
-/// What one lane's table says.
+/// What one lane's table says, and whether its target is there.
 struct Seen {
     paused: bool,
     counts: Vec<Count>,
     lag: Lag,
+    /// Why nothing can be delivered now.
+    trouble: Option<String>,
 }
+
+/// Whoever asks for the status waits no longer for a target that keeps silent.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub async fn run(desk: &Desk, args: &StatusArgs) -> Result<(), Failure> {
     let mut table = Table::new(&["lane", "state", ">rows", "note"]);
@@ -44,7 +50,23 @@ async fn look(desk: &Desk, lane: &LaneSettings) -> Result<Seen, store::Error> {
         paused: table.paused(&lane.name).await?,
         counts: table.census().await?,
         lag: table.lag().await?,
+        trouble: trouble(desk, lane).await,
     })
+}
+
+async fn trouble(desk: &Desk, lane: &LaneSettings) -> Option<String> {
+    // A folder is made by whoever writes to it.
+    if desk.settings.transports[&lane.transport].kind == TransportKind::Folder {
+        return None;
+    }
+    let probed = match desk.wiring.transport(lane) {
+        Ok(transport) => match tokio::time::timeout(PATIENCE, transport.probe()).await {
+            Ok(probed) => probed.map_err(|error| error.to_string()),
+            Err(_) => Err("no answer in time".to_owned()),
+        },
+        Err(failure) => Err(failure.to_string()),
+    };
+    probed.err().map(|reason| format!("transport `{}`: {reason}", lane.transport))
 }
 
 fn json(lane: &LaneSettings, seen: &Result<Seen, store::Error>) -> serde_json::Value {
@@ -57,6 +79,7 @@ fn json(lane: &LaneSettings, seen: &Result<Seen, store::Error>) -> serde_json::V
         Ok(seen) => {
             object["paused"] = seen.paused.into();
             object["states"] = serde_json::to_value(&seen.counts).unwrap_or_default();
+            object["trouble"] = seen.trouble.clone().into();
             object["lag"] = serde_json::to_value(seen.lag).unwrap_or_default();
         }
         Err(error) => object["error"] = error.to_string().into(),
@@ -90,6 +113,7 @@ fn notes(seen: &Seen) -> String {
     if let Some(seconds) = seen.lag.oldest_claim_seconds {
         notes.push(format!("oldest claim is {} old", ago(seconds)));
     }
+    notes.extend(seen.trouble.clone());
     notes.join(", ")
 }
 

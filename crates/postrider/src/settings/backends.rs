@@ -138,7 +138,11 @@ impl TransportSettings {
     /// `None` where a mistake was noted.
     pub fn read(name: String, mut reader: Reader<'_>) -> Option<Self> {
         let url = reader.secret("url", References::Variables);
-        let url = reader.required("url", url, "url = \"smtp://host:25\" (or smtps:, file:)");
+        let url = reader.required(
+            "url",
+            url,
+            "url = \"smtp://host:25\" (or smtps:, file:, kafka:, nats:, amqp:, sqs:)",
+        );
         let kind = url.as_ref().and_then(|url| noted(&reader, url, TransportKind::of(url.value.expose())));
         let user = reader.text("user").map(|found| found.value);
         let password = reader.secret("password", References::All).map(|found| found.value);

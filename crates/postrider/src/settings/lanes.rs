@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
+use postrider_contract::LaneSettings as Allowed;
+
 use super::mail::MailSettings;
 use super::mistake::Place;
 use super::reader::{Found, Reader};
+use super::records::RecordSettings;
 use super::tree::{Tree, to_toml};
 
 /// Tables of a contract that a lane may override; the contract's own reader knows their keys.
-const OVERRIDES: [&str; 13] = [
+const OVERRIDES: [&str; 14] = [
     "table",
     "columns",
     "message",
@@ -22,6 +25,7 @@ const OVERRIDES: [&str; 13] = [
     "cancel",
     "requeue",
     "retention",
+    "metrics",
 ];
 
 /// A lane as it is written, its names not yet looked up.
@@ -37,9 +41,9 @@ pub struct RawLane {
     pub limits: RawLimits,
     pub overrides: Overrides,
     pub mail: MailSettings,
-    /// Records: the most bytes of a payload, and the source of CloudEvents headers where those are wanted.
-    pub payload_limit: Option<u64>,
-    pub cloud_events: Option<String>,
+    pub records: RecordSettings,
+    /// Where the lane says something about records.
+    pub records_place: Option<Place>,
 }
 
 /// What a lane says of its limits; the rest comes from the contract or from defaults.
@@ -62,9 +66,6 @@ pub struct Overrides {
     pub places: Vec<(String, Place)>,
 }
 
-pub const TIMEOUTS: std::ops::RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
-pub const POLLS: std::ops::RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_hours(1);
-
 impl RawLane {
     pub fn read(name: String, mut reader: Reader<'_>, mail: &MailSettings) -> Self {
         let place = reader.place().clone();
@@ -78,8 +79,7 @@ impl RawLane {
             Some(inner) => MailSettings::read(inner, mail.clone()),
             None => mail.clone(),
         };
-        let payload_limit = reader.bytes("payload_limit", 1..=1 << 30);
-        let cloud_events = reader.text("cloud_events").map(|found| found.value);
+        let (records, records_place) = RecordSettings::read(&mut reader);
         let overrides = Overrides::read(&mut reader);
         reader.finish();
         Self {
@@ -93,8 +93,8 @@ impl RawLane {
             limits,
             overrides,
             mail,
-            payload_limit,
-            cloud_events,
+            records,
+            records_place,
         }
     }
 }
@@ -102,12 +102,12 @@ impl RawLane {
 impl RawLimits {
     fn read(reader: &mut Reader<'_>) -> Self {
         Self {
-            concurrency: reader.count("concurrency", 1..=10_000),
-            batch: reader.count("batch", 1..=1_000),
+            concurrency: reader.count("concurrency", Allowed::CONCURRENCIES),
+            batch: reader.count("batch", Allowed::BATCHES),
             held: reader.count("held", 1..=100_000),
             bytes: reader.bytes("bytes", 1 << 20..=64 << 30),
-            timeout: reader.duration("timeout", TIMEOUTS),
-            poll: reader.duration("poll", POLLS),
+            timeout: reader.duration("timeout", Allowed::TIMEOUTS),
+            poll: reader.duration("poll", Allowed::POLLS),
             sweep: reader.duration("sweep", Duration::from_millis(100)..=Duration::from_hours(1)),
             single: reader.boolean("single"),
         }

@@ -46,9 +46,9 @@ impl Search<'_> {
         let transport = self.named(lane, "transport", lane.transport.as_ref(), &self.written.transport_names);
         let (contract, outside) = self.contract(lane)?;
         let stage = self.stage(lane, &contract)?;
-        let composer = &contract.stages[stage].composer;
-        if let Err(text) = ComposerKind::of(composer) {
-            self.wrong(&lane.place, format!("lanes.{}.contract", lane.name), text);
+        match ComposerKind::of(&contract.stages[stage].composer) {
+            Ok(composer) => self.fit(lane, composer, transport.as_deref()),
+            Err(text) => self.wrong(&lane.place, format!("lanes.{}.contract", lane.name), text),
         }
         if let Err(mistakes) = email_settings(&lane.name, &lane.mail) {
             for text in mistakes {
@@ -64,9 +64,30 @@ impl Search<'_> {
             transport: transport?,
             limits,
             mail: lane.mail.clone(),
-            payload_limit: lane.payload_limit,
-            cloud_events: lane.cloud_events.clone(),
+            records: lane.records.clone(),
         })
+    }
+
+    /// Can the transport carry what the composer makes? And does the lane speak of records only where it makes some?
+    fn fit(&self, lane: &RawLane, composer: ComposerKind, transport: Option<&str>) {
+        let target = self.written.transports.iter().find(|target| Some(target.name.as_str()) == transport);
+        if let Some(target) = target
+            && let Err(text) = target.kind.carries(composer)
+        {
+            let place = lane.transport.as_ref().map_or(&lane.place, |found| &found.place);
+            let text = format!("transport `{}` {text}", target.name);
+            self.wrong(place, format!("lanes.{}.transport", lane.name), text);
+        }
+        if composer == ComposerKind::Record {
+            let suffix = lane.records.dead_letter.as_ref().zip(target);
+            if let Some(Err(text)) = suffix.map(|(letters, target)| target.kind.dead_letters(letters)) {
+                let place = lane.records_place.as_ref().unwrap_or(&lane.place);
+                self.wrong(place, format!("lanes.{}.dead_letter", lane.name), text);
+            }
+        } else if let Some(place) = &lane.records_place {
+            let text = "payload_limit, cloud_events and dead_letter are for lanes that publish records";
+            self.wrong(place, format!("lanes.{}", lane.name), text);
+        }
     }
 
     /// A store or transport by name; the only one there is needs no name.
@@ -197,16 +218,18 @@ fn overridden(overrides: &Overrides, lane: &str, key: &str) -> Option<Place> {
     }
 }
 
-/// The names that operators already use win over the file, as every variable does. Defaults: enough at once to keep a relay busy, never more than a few batches in memory.
+/// The names that operators already use win over the file, as every variable does, and the file over the contract's
+/// own `[lane]`. Defaults: enough at once to keep a relay busy, never more than a few batches in memory.
 fn limits(raw: &RawLimits, outside: Outside, contract: &Contract) -> Limits {
+    let own = contract.lane;
     let batch = outside.batch.or(raw.batch).unwrap_or(contract.claim.batch);
     Limits {
-        concurrency: outside.concurrency.or(raw.concurrency).unwrap_or(16) as usize,
+        concurrency: outside.concurrency.or(raw.concurrency).or(own.concurrency).unwrap_or(16) as usize,
         batch,
         held: raw.held.unwrap_or(batch.saturating_mul(4)) as usize,
         bytes: raw.bytes.unwrap_or(64 << 20),
-        timeout: outside.timeout.or(raw.timeout).unwrap_or(Duration::from_mins(5)),
-        poll: outside.poll.or(raw.poll).unwrap_or(Duration::from_secs(1)),
+        timeout: outside.timeout.or(raw.timeout).or(own.timeout).unwrap_or(Duration::from_mins(5)),
+        poll: outside.poll.or(raw.poll).or(own.poll).unwrap_or(Duration::from_secs(1)),
         sweep: raw.sweep.unwrap_or(Duration::from_secs(10)),
         single: raw.single.unwrap_or(false),
     }

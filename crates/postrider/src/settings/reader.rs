@@ -57,6 +57,11 @@ impl<'a> Reader<'a> {
         self.context.mistakes.borrow_mut().push(Mistake { place, key: key.into(), text: text.into() });
     }
 
+    /// Where a key stands, if it was written and not yet taken.
+    pub fn stands(&self, key: &str) -> Option<Place> {
+        self.tree.get(key).map(|entry| entry.place.clone())
+    }
+
     /// The written value, as it is.
     pub fn take(&mut self, key: &'static str) -> Option<Entry> {
         self.asked.push(key);

@@ -48,7 +48,10 @@ fn the_only_store_transport_and_stage_need_no_name() {
 fn without_a_file_the_built_in_settings_stand_in() {
     let folder = tempfile::tempdir().unwrap();
     let settings = load_in(folder.path(), &[]).unwrap();
-    assert_eq!(settings.lanes.iter().map(|lane| lane.name.as_str()).collect::<Vec<_>>(), ["mail_outbox"]);
+    assert_eq!(
+        settings.lanes.iter().map(|lane| lane.name.as_str()).collect::<Vec<_>>(),
+        ["mail_outbox", "outbox"]
+    );
     assert!(settings.makes_tables);
     let touched = load_in(folder.path(), &[("POSTRIDER__STORES__MAIN__URL", "postgres://db/app")]).unwrap();
     assert!(!touched.makes_tables, "another database is not ours to change unasked");
@@ -191,4 +194,67 @@ fn a_providers_key_is_a_secret() {
         smtp.contains("transports.relay.key: is for mail providers") && !smtp.contains("hunter2"),
         "{smtp}"
     );
+}
+
+const EVENTS: &str = r#"
+[stores.main]
+url = "sqlite:app.db"
+[transports.broker]
+url = "kafka://127.0.0.1:9092"
+[lanes.events]
+contract = "outbox"
+"#;
+
+/// Poll, batch, attempts, first backoff, publish timeout, least age.
+fn of_events(settings: &Settings) -> (Duration, u32, u32, Option<Duration>, Duration, Duration) {
+    let lane = settings.lane("events").unwrap();
+    let stage = &lane.contract.stages[0];
+    let base = match &stage.retry_rule.schedule {
+        Schedule::Exponential { base, .. } => Some(*base),
+        Schedule::Delays { .. } => None,
+    };
+    let (limits, age) = (lane.limits, lane.contract.claim.min_age);
+    (limits.poll, limits.batch, stage.attempts.max, base, limits.timeout, age)
+}
+
+#[test]
+fn o04_the_specifications_defaults() {
+    let (second, half) = (Duration::from_secs(1), Duration::from_millis(500));
+    let settings = load(EVENTS, &[]).unwrap();
+    assert_eq!(of_events(&settings), (half, 50, 3, Some(second), second * 5, second));
+    assert!(!settings.lane("events").unwrap().limits.single, "any number of instances share the work");
+}
+
+#[test]
+fn o04_the_specifications_variables_win_over_the_file() {
+    let file = format!(
+        "{EVENTS}poll = \"9s\"\nbatch = 9\ntimeout = \"9s\"\nclaim.min_age = \"3s\"\nretry.base = \"9s\"\n"
+    );
+    let variables = [
+        ("APP_OUTBOX_POLL_INTERVAL", "250ms"),
+        ("APP_OUTBOX_BATCH_SIZE", "77"),
+        ("APP_OUTBOX_MAX_RETRIES", "5"),
+        ("APP_OUTBOX_INITIAL_BACKOFF", "2s"),
+        ("APP_OUTBOX_PUBLISH_TIMEOUT", "7s"),
+    ];
+    let seconds = Duration::from_secs;
+    let wanted = (Duration::from_millis(250), 77, 5, Some(seconds(2)), seconds(7), seconds(3));
+    assert_eq!(of_events(&load(&file, &variables).unwrap()), wanted);
+    let told = mistakes(EVENTS, &[("APP_OUTBOX_BATCH_SIZE", "0"), ("APP_OUTBOX_POLL_INTERVAL", "1ms")]);
+    assert!(told.contains("APP_OUTBOX_BATCH_SIZE") && told.contains("APP_OUTBOX_POLL_INTERVAL"), "{told}");
+}
+
+#[test]
+fn records_have_settings_of_their_own() {
+    let settings = load(&format!("{EVENTS}dead_letter = true\npayload_limit = \"2MB\"\n"), &[]).unwrap();
+    let records = &settings.lane("events").unwrap().records;
+    assert_eq!(records.dead_letter, Some(DeadLetter::Usual));
+    assert_eq!(records.payload_limit, Some(2 << 20));
+    let told = mistakes(&format!("{EVENTS}dead_letter = \"a b\"\n"), &[]);
+    assert!(told.contains("lanes.events.dead_letter"), "{told}");
+    let told = mistakes(&format!("{GOOD}dead_letter = true\n"), &[]);
+    assert!(told.contains("for lanes that publish records"), "{told}");
+    let sqs = EVENTS.replace("kafka://127.0.0.1:9092", "sqs://a:b@eu-west-1");
+    let told = mistakes(&format!("{sqs}dead_letter = \".dlq\"\n"), &[]);
+    assert!(told.contains("SQS takes no dot"), "{told}");
 }

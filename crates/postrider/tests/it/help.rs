@@ -3,7 +3,7 @@ use std::path::Path;
 
 use crate::shop::Shop;
 
-const COMMANDS: [&[&str]; 21] = [
+const COMMANDS: [&[&str]; 22] = [
     &[],
     &["run"],
     &["demo"],
@@ -24,6 +24,7 @@ const COMMANDS: [&[&str]; 21] = [
     &["contract", "ddl"],
     &["send"],
     &["send", "mail"],
+    &["send", "record"],
     &["completions"],
 ];
 

@@ -1,0 +1,63 @@
+//! What a lane says about the records that it publishes.
+
+use super::mistake::Place;
+use super::reader::Reader;
+use super::tree::Value;
+
+/// Characters of a suffix: every broker takes these in a name.
+const SUFFIX_LIMIT: usize = 64;
+
+/// Only for lanes whose composer makes records.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecordSettings {
+    /// The most bytes of a payload.
+    pub payload_limit: Option<u64>,
+    /// The source of CloudEvents headers, where those are wanted.
+    pub cloud_events: Option<String>,
+    pub dead_letter: Option<DeadLetter>,
+}
+
+/// Where records go that could not be published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeadLetter {
+    /// `dead_letter = true`: the suffix that is usual at this broker.
+    Usual,
+    Suffix(String),
+}
+
+impl RecordSettings {
+    /// Answers also where the first of its keys stands, for who finds that the lane makes no records.
+    pub fn read(reader: &mut Reader<'_>) -> (Self, Option<Place>) {
+        let place =
+            ["payload_limit", "cloud_events", "dead_letter"].iter().find_map(|key| reader.stands(key));
+        let settings = Self {
+            payload_limit: reader.bytes("payload_limit", 1..=1 << 30),
+            cloud_events: reader.text("cloud_events").map(|found| found.value),
+            dead_letter: dead_letter(reader),
+        };
+        (settings, place)
+    }
+}
+
+fn dead_letter(reader: &mut Reader<'_>) -> Option<DeadLetter> {
+    let entry = reader.take("dead_letter")?;
+    let suffix = match &entry.value {
+        Value::Bool(true) => return Some(DeadLetter::Usual),
+        Value::Bool(false) => return None,
+        Value::Untyped(text) if text == "true" => return Some(DeadLetter::Usual),
+        Value::Untyped(text) if text == "false" => return None,
+        Value::Text(text) | Value::Untyped(text) => Some(text.clone()).filter(|text| is_suffix(text)),
+        _ => None,
+    };
+    if suffix.is_none() {
+        let text = "expected true, false, or what follows the topic's name, such as \"-dead\" (letters, digits, \
+                    '.', '_' and '-')";
+        reader.wrong_at(entry.place, reader.key("dead_letter"), text);
+    }
+    suffix.map(DeadLetter::Suffix)
+}
+
+fn is_suffix(text: &str) -> bool {
+    let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=SUFFIX_LIMIT).contains(&text.len()) && text.bytes().all(fine)
+}

@@ -1,0 +1,11 @@
+//! Lanes of the contract `outbox`, from a table in each database to each broker.
+
+mod away;
+mod broker;
+mod delivery;
+mod letters;
+mod metrics;
+mod refusals;
+mod rules;
+mod settings;
+mod site;

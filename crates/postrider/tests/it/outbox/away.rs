@@ -1,0 +1,125 @@
+//! A broker that is away at the start, or goes away, is waited for, and everybody is told (O10).
+
+use postrider_services::{Ministack, Nats, RabbitMq};
+use rdkafka::mocking::MockCluster;
+use rdkafka::producer::DefaultProducerContext;
+
+use super::broker::{Broker, Protocol};
+use super::site::{Event, Site};
+use crate::rig::database::Kind;
+use crate::rig::wait::{PATIENCE, until};
+use crate::shop::Running;
+
+const TOPIC: &str = "deals";
+
+/// Readiness, log and `status` tell that the target is away; the process lives.
+async fn says_so(site: &Site, running: &Running) {
+    let told = until("/readyz says that the broker is away", PATIENCE, || async {
+        let (code, body) = tokio::task::block_in_place(|| running.get("/readyz"));
+        (code == 503 && body.contains("unreachable")).then_some(body)
+    });
+    let body = told.await;
+    assert!(body.contains("\"lane\":\"events\""), "{body}");
+    assert!(running.log().contains("can't be reached"), "{}", running.log());
+    let status = tokio::task::block_in_place(|| site.shop.run(&["status"]).fine());
+    assert!(status.out.contains("transport `broker`"), "{}", status.out);
+    let check = tokio::task::block_in_place(|| site.shop.run(&["check"]).code(1));
+    assert!(check.out.contains("transport `broker`"), "{}", check.out);
+}
+
+async fn is_fine_again(running: &Running) {
+    until("/readyz is fine again", PATIENCE, || async {
+        (tokio::task::block_in_place(|| running.get("/readyz")).0 == 200).then_some(())
+    })
+    .await;
+}
+
+async fn write(site: &Site, names: std::ops::Range<u32>) {
+    for number in names {
+        let dedupe = format!("event-{number}");
+        site.insert(&Event { topic: TOPIC, key: Some("k"), payload: "{}", dedupe: &dedupe }).await;
+    }
+}
+
+/// Starts away, with rows waiting; comes; goes while rows are written; comes again.
+async fn comes_and_goes(broker: &Broker, come: &mut dyn FnMut(), go: &mut dyn FnMut()) {
+    broker.make(TOPIC).await;
+    tokio::task::block_in_place(&mut *go);
+    let site = Site::open(Kind::Sqlite, broker, "").await;
+    write(&site, 0..20).await;
+    let running = site.start();
+    says_so(&site, &running).await;
+    tokio::task::block_in_place(&mut *come);
+    site.until_count("DELIVERED", 20).await;
+    is_fine_again(&running).await;
+    tokio::task::block_in_place(&mut *go);
+    write(&site, 20..40).await;
+    until("the lane notices", PATIENCE, || async {
+        (tokio::task::block_in_place(|| running.get("/readyz")).0 == 503).then_some(())
+    })
+    .await;
+    tokio::task::block_in_place(come);
+    site.until_count("DELIVERED", 40).await;
+    assert_eq!(site.count("FAILED").await, 0);
+    assert!(broker.read(TOPIC, 40).await.len() >= 40);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn o10_nats_away_at_the_start_and_again_later() {
+    let server = tokio::task::block_in_place(|| Nats::start("").unwrap());
+    let broker = Broker { protocol: Protocol::Nats, url: server.url() };
+    let server = std::cell::RefCell::new(server);
+    let (mut come, mut go) = (|| server.borrow_mut().start_again().unwrap(), || server.borrow_mut().kill());
+    comes_and_goes(&broker, &mut come, &mut go).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn o10_rabbitmq_away_at_the_start_and_again_later() {
+    let server = tokio::task::block_in_place(|| RabbitMq::start("").unwrap());
+    let broker = Broker { protocol: Protocol::Amqp, url: server.url() };
+    let server = std::cell::RefCell::new(server);
+    let (mut come, mut go) = (|| server.borrow_mut().start_again().unwrap(), || server.borrow_mut().kill());
+    comes_and_goes(&broker, &mut come, &mut go).await;
+}
+
+/// The mock cluster keeps its records while it is down.
+#[tokio::test(flavor = "multi_thread")]
+async fn o10_kafka_away_at_the_start_and_again_later() {
+    let cluster: MockCluster<'static, DefaultProducerContext> = MockCluster::new(1).unwrap();
+    let broker =
+        Broker { protocol: Protocol::Kafka, url: format!("kafka://{}", cluster.bootstrap_servers()) };
+    cluster.create_topic(TOPIC, 3, 1).unwrap();
+    let site = Site::open(Kind::Sqlite, &broker, "").await;
+    cluster.broker_down(1).unwrap();
+    write(&site, 0..20).await;
+    let running = site.start();
+    says_so(&site, &running).await;
+    cluster.broker_up(1).unwrap();
+    site.until_count("DELIVERED", 20).await;
+    is_fine_again(&running).await;
+    cluster.broker_down(1).unwrap();
+    write(&site, 20..40).await;
+    until("the lane notices", PATIENCE, || async {
+        (tokio::task::block_in_place(|| running.get("/readyz")).0 == 503).then_some(())
+    })
+    .await;
+    cluster.broker_up(1).unwrap();
+    site.until_count("DELIVERED", 40).await;
+    assert!(broker.read(TOPIC, 40).await.len() >= 40);
+}
+
+/// The emulator forgets its queues with a restart, so rows come when there is a queue again.
+#[tokio::test(flavor = "multi_thread")]
+async fn o10_sqs_away_at_the_start() {
+    let mut server = tokio::task::block_in_place(|| Ministack::start().unwrap());
+    let broker = Broker { protocol: Protocol::Sqs, url: server.url() };
+    tokio::task::block_in_place(|| server.kill());
+    let site = Site::open(Kind::Sqlite, &broker, "").await;
+    let running = site.start();
+    says_so(&site, &running).await;
+    tokio::task::block_in_place(|| server.start_again().unwrap());
+    broker.make(TOPIC).await;
+    write(&site, 0..20).await;
+    site.until_count("DELIVERED", 20).await;
+    is_fine_again(&running).await;
+}

@@ -1,0 +1,200 @@
+//! The list that the specification had still to do (O5), and the claims that it had (O1), on every database.
+
+use std::time::Duration;
+
+use super::broker::{Broker, Protocol, unique};
+use super::site::{Event, Site};
+use crate::rig::database::Kind;
+use crate::rig::sql::{Cell, Sql};
+use crate::rig::wait::{PATIENCE, until};
+
+const EVERYWHERE: [Kind; 3] = [Kind::Postgres, Kind::MariaDb, Kind::Sqlite];
+
+async fn nats() -> (Broker, String) {
+    let broker = Broker::shared(Protocol::Nats);
+    let topic = unique("deals");
+    broker.make(&topic).await;
+    (broker, topic)
+}
+
+/// A queue that takes one record and no more.
+pub async fn full_queue() -> (Broker, String) {
+    use lapin::types::{AMQPValue, FieldTable};
+    let broker = Broker::shared(Protocol::Amqp);
+    let topic = unique("full");
+    let connection =
+        lapin::Connection::connect(&broker.url, lapin::ConnectionProperties::default()).await.unwrap();
+    let channel = connection.create_channel().await.unwrap();
+    let mut arguments = FieldTable::default();
+    arguments.insert("x-max-length".into(), AMQPValue::LongInt(1));
+    arguments.insert("x-overflow".into(), AMQPValue::LongString("reject-publish".into()));
+    let durable = lapin::options::QueueDeclareOptions { durable: true, ..Default::default() };
+    channel.queue_declare(topic.as_str().into(), durable, arguments).await.unwrap();
+    let properties = lapin::BasicProperties::default();
+    let options = lapin::options::BasicPublishOptions::default();
+    channel.basic_publish("".into(), topic.as_str().into(), options, b"first", properties).await.unwrap();
+    (broker, topic)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn o01_a_row_is_left_alone_until_it_is_old_enough() {
+    let (broker, topic) = nats().await;
+    let site = Site::open(Kind::Postgres, &broker, "claim.min_age = \"1h\"").await;
+    site.insert(&Event { topic: &topic, payload: "young", dedupe: "young", key: None }).await;
+    let old = [
+        ("idempotency_key", Cell::from("old")),
+        ("topic", Cell::from(topic.as_str())),
+        ("payload", Cell::from("old")),
+        ("created_at", Cell::Sql(site.ago(2 * 3600))),
+    ];
+    site.sql.insert("outbox", &old).await;
+    let _running = site.start();
+    site.eventually("old", "DELIVERED").await;
+    assert_eq!(site.row("young").await.status, "PENDING");
+}
+
+/// By the claim's own time: a row that was written long ago and claimed just now is somebody's.
+#[tokio::test(flavor = "multi_thread")]
+async fn o05_stuck_claims_are_taken_back_by_their_claim_time() {
+    let (broker, topic) = nats().await;
+    for kind in EVERYWHERE {
+        let site = Site::open(kind, &broker, "").await;
+        let names = ["stuck", "busy", "unknown"].map(|name| format!("{name}-{kind:?}"));
+        for (name, claimed) in names.iter().zip([site.ago(120), site.ago(5), "NULL".to_owned()]) {
+            let cells = [
+                ("idempotency_key", Cell::from(name.as_str())),
+                ("topic", Cell::from(topic.as_str())),
+                ("payload", Cell::from("{}")),
+                ("status", Cell::from("PROCESSING")),
+                ("created_at", Cell::Sql(site.ago(86_400))),
+                ("claimed_at", Cell::Sql(claimed)),
+            ];
+            site.sql.insert("outbox", &cells).await;
+        }
+        let running = site.start();
+        let row = site.eventually(&names[0], "DELIVERED").await;
+        assert_eq!(row.retries, 1, "{kind:?}: the lost claim cost one attempt");
+        for name in &names[1..] {
+            assert_eq!(site.row(name).await.status, "PROCESSING", "{kind:?}: {name}");
+        }
+        let stamped = format!("outbox WHERE idempotency_key = '{}' AND claimed_at IS NOT NULL", names[2]);
+        assert_eq!(site.sql.count(&stamped).await, Some(1), "{kind:?}: seen, and counted from now");
+        // A lease later.
+        site.sql
+            .must(&format!("UPDATE outbox SET claimed_at = {} WHERE status = 'PROCESSING'", site.ago(120)))
+            .await;
+        site.eventually(&names[2], "DELIVERED").await;
+        let (_, figures) = tokio::task::block_in_place(|| running.get("/metrics"));
+        assert!(figures.contains("outbox_stuck_recovered_total{lane=\"events\"} 3"), "{kind:?}: {figures}");
+    }
+}
+
+/// 1 s, then 2 s; the third failure is the last (O2).
+#[tokio::test(flavor = "multi_thread")]
+async fn o05_failures_back_off_exponentially_and_the_last_one_fails_the_row() {
+    let (broker, topic) = full_queue().await;
+    for kind in EVERYWHERE {
+        let site = Site::open(kind, &broker, "").await;
+        site.insert(&Event { topic: &topic, payload: "{}", dedupe: "e-1", key: Some("k") }).await;
+        let _running = site.start();
+        let mut waits = Vec::new();
+        for retries in 1..=2 {
+            let wait = until("a failure is counted", PATIENCE, || async { waited(&site, retries).await });
+            waits.push(wait.await);
+        }
+        let row = site.eventually("e-1", "FAILED").await;
+        assert_eq!(row.retries, 2, "{kind:?}: the last failure leaves the counter");
+        assert!(row.error.is_some_and(|reason| reason.contains("nack")) && !row.finished, "{kind:?}");
+        assert!(waits[0] >= 0.99 && waits[1] >= 1.99, "{kind:?}: {waits:?}");
+        assert!(waits[0] < waits[1], "{kind:?}: {waits:?}");
+    }
+}
+
+/// Seconds from the claim to the next attempt, once so many retries are counted.
+async fn waited(site: &Site, retries: u32) -> Option<f64> {
+    let seconds = match &site.sql {
+        Sql::Postgres(_) => "extract(epoch FROM next_attempt_at - claimed_at)",
+        Sql::MariaDb(_) => "TIMESTAMPDIFF(MICROSECOND, claimed_at, next_attempt_at) / 1000000",
+        Sql::Sqlite(_) => "(julianday(next_attempt_at) - julianday(claimed_at)) * 86400",
+    };
+    let query = format!(
+        "SELECT {} FROM outbox WHERE status = 'PENDING' AND retry_count = {retries}",
+        site.sql.text(seconds)
+    );
+    site.sql.rows(&query).await.ok()?.first()?.first()?.as_deref()?.parse().ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn o05_delivered_rows_are_purged_seven_days_after_they_were_processed() {
+    let (broker, topic) = nats().await;
+    let day = 86_400;
+    for kind in EVERYWHERE {
+        let site = Site::open(kind, &broker, "").await;
+        let rows = [("gone", "DELIVERED", 8), ("kept", "DELIVERED", 6), ("failed", "FAILED", 30)];
+        for (name, status, days) in rows {
+            let cells = [
+                ("idempotency_key", Cell::from(name)),
+                ("topic", Cell::from(topic.as_str())),
+                ("payload", Cell::from("{}")),
+                ("status", Cell::from(status)),
+                ("created_at", Cell::Sql(site.ago(60 * day))),
+                ("processed_at", Cell::Sql(site.ago(days * day))),
+            ];
+            site.sql.insert("outbox", &cells).await;
+        }
+        let _running = site.start();
+        until("the old one is gone", PATIENCE, || async {
+            (site.sql.count("outbox WHERE idempotency_key = 'gone'").await == Some(0)).then_some(())
+        })
+        .await;
+        assert_eq!(site.sql.count("outbox").await, Some(2), "{kind:?}: the others stay");
+    }
+}
+
+/// With `single` one instance claims and the others stand by; when it ends, another takes over.
+#[tokio::test(flavor = "multi_thread")]
+async fn o05_a_single_active_poller_is_a_setting() {
+    let (broker, topic) = nats().await;
+    let site = Site::open(Kind::Postgres, &broker, "single = true").await;
+    let mut running = [site.shop.start_logged("first.log"), site.shop.start_logged("second.log")];
+    let claimed = |running: &crate::shop::Running| -> u64 {
+        let (_, figures) = tokio::task::block_in_place(|| running.get("/metrics"));
+        let line = figures
+            .lines()
+            .find_map(|line| line.strip_prefix("postrider_rows_claimed_total{lane=\"events\"} "));
+        line.map_or(0, |count| count.parse().unwrap())
+    };
+    for number in 0..20_u64 {
+        let dedupe = format!("e-{number}");
+        site.insert(&Event { topic: &topic, payload: "{}", dedupe: &dedupe, key: None }).await;
+        site.until_count("DELIVERED", number + 1).await;
+    }
+    let shares = [claimed(&running[0]), claimed(&running[1])];
+    assert!(shares == [20, 0] || shares == [0, 20], "{shares:?}");
+    let active = usize::from(shares[1] > 0);
+    running[active].signal(rustix::process::Signal::TERM);
+    assert_eq!(running[active].ended(Duration::from_secs(30)), Some(0));
+    site.insert(&Event { topic: &topic, payload: "{}", dedupe: "after", key: None }).await;
+    site.eventually("after", "DELIVERED").await;
+    assert_eq!(claimed(&running[1 - active]), 1);
+}
+
+/// A broker that never answers costs a publication its timeout, and no more.
+#[tokio::test(flavor = "multi_thread")]
+async fn o02_a_publication_ends_with_its_timeout() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    for scheme in ["kafka", "nats", "amqp"] {
+        let broker = Broker { protocol: Protocol::Nats, url: format!("{scheme}://{address}") };
+        let site = Site::open(
+            Kind::Sqlite,
+            &broker,
+            "attempts.max = 1\nattempts.count = \"failures\"\ntimeout = \"1s\"\nretry.base = \"100ms\"",
+        )
+        .await;
+        site.insert(&Event { topic: "deals", payload: "{}", dedupe: "e-1", key: None }).await;
+        let _running = site.start();
+        let row = site.eventually("e-1", "FAILED").await;
+        assert!(row.error.is_some(), "{scheme}: {row:?}");
+    }
+}

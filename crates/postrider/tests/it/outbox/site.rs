@@ -1,0 +1,107 @@
+//! A table in a database, a broker, and the lane between them.
+
+use super::broker::Broker;
+use crate::rig::database::{Kind, fresh};
+use crate::rig::sql::{Cell, Sql};
+use crate::rig::wait::{PATIENCE, until};
+use crate::shop::{Running, Shop};
+
+pub struct Site {
+    pub shop: Shop,
+    pub sql: Sql,
+}
+
+/// A row to write.
+#[derive(Debug, Clone, Default)]
+pub struct Event<'a> {
+    pub topic: &'a str,
+    pub key: Option<&'a str>,
+    pub payload: &'a str,
+    pub dedupe: &'a str,
+}
+
+/// What the table says of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    pub status: String,
+    pub retries: u32,
+    pub error: Option<String>,
+    pub finished: bool,
+}
+
+impl Site {
+    /// Migrated; `more` are lines of the lane's table.
+    pub async fn open(kind: Kind, broker: &Broker, more: &str) -> Self {
+        Self::open_with(kind, &format!("url = \"{}\"", broker.url), more).await
+    }
+
+    /// The same with all lines of the transport.
+    pub async fn open_with(kind: Kind, transport: &str, more: &str) -> Self {
+        let shop = Shop::new(None);
+        let (url, sql) = fresh(kind, "outbox", &shop).await;
+        let settings = format!(
+            "[stores.main]\nurl = \"{url}\"\n[transports.broker]\n{transport}\n\
+             [lanes.events]\ncontract = \"outbox\"\npoll = \"100ms\"\nsweep = \"200ms\"\n{more}\n"
+        );
+        std::fs::write(shop.path("postrider.toml"), settings).unwrap();
+        shop.run(&["migrate"]).fine();
+        Self { shop, sql }
+    }
+
+    /// As an application writes it, a little while ago: only old rows are claimed (O1).
+    pub async fn insert(&self, event: &Event<'_>) {
+        let mut cells = vec![
+            ("idempotency_key", Cell::from(event.dedupe)),
+            ("topic", Cell::from(event.topic)),
+            ("payload", Cell::from(event.payload)),
+            ("created_at", Cell::Sql(self.ago(5))),
+        ];
+        cells.extend(event.key.map(|key| ("partition_key", Cell::from(key))));
+        self.sql.insert("outbox", &cells).await;
+    }
+
+    /// So many seconds before now.
+    pub fn ago(&self, seconds: u32) -> String {
+        match &self.sql {
+            Sql::Postgres(_) => format!("now() - interval '{seconds} seconds'"),
+            Sql::MariaDb(_) => format!("UTC_TIMESTAMP(6) - INTERVAL {seconds} SECOND"),
+            Sql::Sqlite(_) => format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-{seconds} seconds')"),
+        }
+    }
+
+    pub async fn row(&self, dedupe: &str) -> Row {
+        let columns = ["status", "retry_count", "last_error", "processed_at"].map(|name| self.sql.text(name));
+        let query = format!("SELECT {} FROM outbox WHERE idempotency_key = '{dedupe}'", columns.join(", "));
+        let rows = self.sql.rows(&query).await.expect("the table can be read");
+        let [status, retries, error, finished] = rows[0].as_slice() else { panic!("four columns") };
+        Row {
+            status: status.clone().expect("NOT NULL"),
+            retries: retries.as_deref().expect("NOT NULL").parse().expect("a number"),
+            error: error.clone(),
+            finished: finished.is_some(),
+        }
+    }
+
+    /// The row, once it is in that state.
+    pub async fn eventually(&self, dedupe: &str, status: &str) -> Row {
+        let what = format!("row {dedupe} is {status}");
+        let found = until(&what, PATIENCE, || async {
+            let row = self.row(dedupe).await;
+            (row.status == status).then_some(row)
+        });
+        found.await
+    }
+
+    pub async fn count(&self, status: &str) -> u64 {
+        self.sql.count(&format!("outbox WHERE status = '{status}'")).await.expect("the database is there")
+    }
+
+    pub async fn until_count(&self, status: &str, wanted: u64) {
+        let what = format!("{wanted} rows are {status}");
+        until(&what, PATIENCE, || async { (self.count(status).await == wanted).then_some(()) }).await;
+    }
+
+    pub fn start(&self) -> Running {
+        self.shop.start()
+    }
+}
