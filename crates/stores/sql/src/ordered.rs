@@ -96,6 +96,7 @@ impl Table<'_> {
     pub fn is_ordered(&self, group: &Group) -> String {
         let by = self.col(&group.by);
         let mut parts = vec![format!("{by} IS NOT NULL")];
+        parts.extend(self.is_no_text(group).map(|no_text| format!("NOT {no_text}")));
         parts.extend(group.none.as_ref().map(|none| format!("{by} <> {}", self.literal(none))));
         if let OnError::ByColumn { column, .. } = &group.on_error
             && let Some(free) = self.listed(group, |hold| hold == Hold::Parallel)
@@ -106,6 +107,12 @@ impl Table<'_> {
         parts.join(" AND ")
     }
 
+    /// SQLite keeps bytes in any column, and no text equals them: such a row is in no group, so that it is claimed and
+    /// its composer can say what is wrong with it.
+    fn is_no_text(&self, group: &Group) -> Option<String> {
+        (self.dialect == Dialect::Sqlite).then(|| format!("(typeof({}) = 'blob')", self.col(&group.by)))
+    }
+
     /// FREE, among the ready rows.
     pub fn is_free(&self, group: &Group) -> String {
         if self.dialect == Dialect::Mysql {
@@ -113,6 +120,7 @@ impl Table<'_> {
         }
         let by = self.col(&group.by);
         let mut parts = vec![format!("{by} IS NULL")];
+        parts.extend(self.is_no_text(group));
         parts.extend(group.none.as_ref().map(|none| format!("{by} = {}", self.literal(none))));
         if let OnError::ByColumn { column, .. } = &group.on_error
             && let Some(free) = self.listed(group, |hold| hold == Hold::Parallel)
