@@ -161,3 +161,44 @@ fn o09_cloud_events_describe_the_record_in_headers() {
     assert_eq!(header(&record, "content-type"), Some("application/octet-stream"));
     assert_eq!(header(&record, "ce_type"), Some("deal.made"));
 }
+
+#[test]
+fn o09_a_dead_letter_is_the_record_with_what_happened_to_it() {
+    let letters = DeadLetters { suffix: ".dlq".to_owned(), before: None };
+    let composer = RecordComposer::new(Settings { dead_letters: Some(letters), ..Settings::default() });
+    let envelope = composed(&[]).unwrap();
+    let letter = composer.dead_letter(&envelope, "no such topic").unwrap();
+    assert_eq!(
+        (letter.dedupe.as_str(), letter.attempt),
+        ("k-1.dlq", 3),
+        "the broker must not drop it for the record"
+    );
+    let (Content::Record(letter), Content::Record(record)) = (letter.content, envelope.content) else {
+        panic!("no records")
+    };
+    assert_eq!(
+        (letter.topic.as_str(), &letter.key, &letter.payload),
+        ("deals.dlq", &record.key, &record.payload)
+    );
+    for (name, value) in [
+        ("error", "no such topic"),
+        ("attempts", "3"),
+        ("original-topic", "deals"),
+        ("id", "42"),
+        ("idempotency-key", "k-1"),
+    ] {
+        assert_eq!(header(&letter, name), Some(value), "{name}");
+    }
+    assert!(RecordComposer::new(Settings::default()).dead_letter(&composed(&[]).unwrap(), "x").is_none());
+}
+
+#[test]
+fn o09_a_fifo_queues_ending_stays_the_last() {
+    let letters = DeadLetters { suffix: "-dlq".to_owned(), before: Some(".fifo".to_owned()) };
+    let composer = RecordComposer::new(Settings { dead_letters: Some(letters), ..Settings::default() });
+    for (topic, wanted) in [("deals.fifo", "deals-dlq.fifo"), ("deals", "deals-dlq")] {
+        let letter = composer.dead_letter(&composed(&[("topic", text(topic))]).unwrap(), "x").unwrap();
+        let Content::Record(letter) = letter.content else { panic!("no record") };
+        assert_eq!(letter.topic, wanted);
+    }
+}
