@@ -5,6 +5,8 @@ mod lane;
 mod latency;
 mod mail;
 mod memory;
+mod outbox;
+mod product;
 mod report;
 mod servers;
 mod store;
@@ -55,6 +57,14 @@ enum Bench {
         #[arg(long, default_value_t = 1_000_000)]
         rows: u64,
     },
+    /// Rows/s from PostgreSQL to a Kafka-protocol broker and to NATS, beside a bare producer of the same library.
+    Outbox {
+        #[arg(long, default_value_t = 100_000)]
+        rows: u64,
+        /// Rows of blocked keys in front.
+        #[arg(long, default_value_t = 100_000)]
+        blocked: u64,
+    },
     /// All of them, with their defaults.
     All,
 }
@@ -69,11 +79,13 @@ async fn main() {
         Bench::Mail { rows, connections } => mail::run(report, rounds, rows, connections).await,
         Bench::Latency { seconds } => latency::run(report, rounds, seconds).await,
         Bench::Memory { rows } => memory::run(report, rows).await,
+        Bench::Outbox { rows, blocked } => outbox::run(report, rounds, rows, blocked).await,
         Bench::All => {
             store::run(report, rounds, 100_000, 1_000_000).await;
             mail::run(report, rounds, 20_000, 8).await;
             latency::run(report, rounds, 20).await;
             memory::run(report, 1_000_000).await;
+            outbox::run(report, rounds, 100_000, 100_000).await;
         }
     }
 }

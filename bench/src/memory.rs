@@ -1,13 +1,12 @@
 //! Resident memory of the real binary: idle on PostgreSQL, and while it drains a large backlog to a folder-less no-op.
 
-use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 
 use crate::lane::contract;
+use crate::product::{start, stop};
 use crate::report::{Figure, Report};
 use crate::servers::{Bed, variable};
 
@@ -49,29 +48,6 @@ pub async fn run(report: Report, rows: u64) {
         "MB",
     ));
     stop(&mut busy).await;
-}
-
-/// The binary beside this one: `cargo xtask bench` builds both.
-fn binary() -> PathBuf {
-    let mut path = std::env::current_exe().expect("we run from a file");
-    path.set_file_name("postrider");
-    path
-}
-
-fn start(config: &std::path::Path) -> Child {
-    Command::new(binary())
-        .arg("run")
-        .arg("--config")
-        .arg(config)
-        .env("RUST_LOG", "warn")
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("`cargo xtask bench` builds the binary beside this one")
-}
-
-async fn stop(child: &mut Child) {
-    child.kill().await.expect("ended");
 }
 
 fn megabytes(child: &Child, line: &str) -> f64 {

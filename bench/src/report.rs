@@ -50,7 +50,7 @@ impl Report {
             (Some(to), Some(ratio)) => format!("{ratio:>8.2} of {to}"),
             _ => String::new(),
         };
-        println!("{:<8} {:<38} {:>12.1} {:<8}{ratio}", figure.bench, figure.case, figure.value, figure.unit);
+        println!("{:<8} {:<52} {:>12.1} {:<9}{ratio}", figure.bench, figure.case, figure.value, figure.unit);
     }
 
     /// For people, while something takes long.

@@ -1,6 +1,6 @@
 //! `cargo xtask bench NAME`: builds the bench and the product for release, starts the servers, and hands over.
 
-use postrider_services::{Durability, Fleet};
+use postrider_services::{Durability, Error, Fleet, Nats, Tansu};
 
 use crate::run::{self, Failure, Result};
 
@@ -12,8 +12,20 @@ pub fn command(words: &[&str]) -> Result {
     // Figures are for commits that reach the disk.
     let fleet = Fleet::start(Durability::Stock)?;
     let mut variables = fleet.variables();
+    let brokers = matches!(words[0], "outbox" | "all").then(|| Ok((Nats::start("")?, Tansu::start()?)));
+    let brokers: Option<(Nats, Tansu)> = brokers.transpose().map_err(|error: Error| Failure::from(error))?;
+    if let Some((nats, tansu)) = &brokers {
+        variables.push(("POSTRIDER_TEST_NATS", nats.url()));
+        variables.push(("POSTRIDER_TEST_KAFKA", tansu.url()));
+    }
     variables.push(("PATH", fleet.search_path()));
-    let mut arguments = vec!["run", "--quiet", "--release", "--package", "postrider-bench", "--"];
-    arguments.extend(words);
-    run::with(&variables, &run::cargo_program(), &arguments)
+    // Not by `cargo run`: for one package alone it would choose other features, and build everything once more.
+    run::with(&variables, &built()?, words)
+}
+
+/// The bench, where cargo put it.
+fn built() -> Result<String> {
+    let metadata = run::metadata(run::workspace(), &["--no-deps"])?;
+    let folder = metadata["target_directory"].as_str().unwrap_or("target");
+    Ok(format!("{folder}/release/postrider-bench"))
 }

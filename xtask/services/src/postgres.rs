@@ -117,6 +117,8 @@ fn arguments(port: u16, folder: &Path, durability: Durability) -> Vec<String> {
         format!("unix_socket_directories={}", folder.display()),
         "max_connections=300".to_owned(),
         "timezone=Asia/Kathmandu".to_owned(),
+        // For benches that count statements; next to nothing for everybody else.
+        "shared_preload_libraries=pg_stat_statements".to_owned(),
     ];
     if durability == Durability::ProcessCrash {
         settings.push("fsync=off".to_owned());

@@ -1,0 +1,39 @@
+//! The product itself: the binary beside this one, which `cargo xtask bench` builds too.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::process::{Child, Command};
+
+fn binary() -> PathBuf {
+    let mut path = std::env::current_exe().expect("we run from a file");
+    path.set_file_name("postrider");
+    path
+}
+
+fn command(config: &Path, verb: &str) -> Command {
+    let mut command = Command::new(binary());
+    command
+        .arg(verb)
+        .arg("--config")
+        .arg(config)
+        .env("RUST_LOG", "warn")
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
+    command
+}
+
+/// `postrider run`, until it is stopped or dropped.
+pub fn start(config: &Path) -> Child {
+    command(config, "run").spawn().expect("`cargo xtask bench` builds the binary beside this one")
+}
+
+pub async fn stop(child: &mut Child) {
+    child.kill().await.expect("ended");
+}
+
+/// `postrider migrate`.
+pub async fn migrate(config: &Path) {
+    let output = command(config, "migrate").output().await.expect("the binary is beside this one");
+    assert!(output.status.success(), "migrate failed: {}", String::from_utf8_lossy(&output.stderr));
+}
