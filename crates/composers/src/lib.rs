@@ -5,7 +5,9 @@
 pub mod email;
 pub mod null;
 pub mod record;
+pub mod webhook;
 
 pub use email::EmailComposer;
 pub use null::NullComposer;
 pub use record::RecordComposer;
+pub use webhook::WebhookComposer;

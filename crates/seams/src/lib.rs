@@ -23,7 +23,7 @@ pub use migrate::Migrate;
 pub use outcome::{Failure, Outcome, Receipt};
 pub use produce::Produce;
 pub use row::{Claimed, Fields, Lease, RowId, Value};
-pub use secret::Secret;
+pub use secret::{Secret, Secrets};
 pub use store::{Store, Want};
 pub use transport::Transport;
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use zeroize::Zeroizing;
 
 #[derive(Clone, PartialEq, Eq)]
@@ -17,6 +18,26 @@ impl Secret {
     pub fn reveal(&self) -> &str {
         &self.0
     }
+}
+
+/// Why a reference leads to no secret. Says what to do, and holds no secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The reference itself is wrong: no waiting helps.
+    #[error("{0}")]
+    Reference(String),
+    /// There is no such secret, or we may not have it.
+    #[error("{0}")]
+    Refused(String),
+    /// It can't be had now.
+    #[error("{0}")]
+    Away(String),
+}
+
+/// Follows references to secrets (`vault://…`, `env://…`). Safe to repeat; cancel-safe; cached, so it costs little.
+#[async_trait]
+pub trait Secrets: Send + Sync {
+    async fn secret(&self, reference: &str) -> Result<Secret, Error>;
 }
 
 impl fmt::Debug for Secret {

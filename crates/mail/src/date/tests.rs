@@ -38,3 +38,12 @@ fn numbers_count_seconds_milliseconds_or_microseconds() {
         assert_eq!(from_epoch(number), 1_700_000_000);
     }
 }
+
+#[test]
+fn a_written_time_reads_back() {
+    for text in
+        ["1970-01-01T00:00:00Z", "2024-02-29T23:59:59Z", "2026-12-31T01:02:03Z", "1999-03-01T00:00:00Z"]
+    {
+        assert_eq!(rfc3339(parse(text).unwrap()), text);
+    }
+}

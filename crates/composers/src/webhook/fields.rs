@@ -1,0 +1,67 @@
+//! Reads the forms in which a column's value may come.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use postrider_seams::{Fields, Value};
+
+use super::Reason;
+
+/// Text, or bytes that are text, or a whole number written as text; `None` for NULL and for nothing.
+pub fn text(fields: &Fields, field: &'static str) -> Result<Option<String>, Reason> {
+    let text = match fields.get(field) {
+        Value::Null => return Ok(None),
+        Value::Text(text) => text.clone(),
+        Value::Int(number) => number.to_string(),
+        Value::Bool(_) | Value::Float(_) => return Err(Reason::NotText { field }),
+        Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => text.to_owned(),
+            Err(error) => return Err(Reason::NotUtf8 { field, at: error.valid_up_to() }),
+        },
+    };
+    Ok(Some(text).filter(|text| !text.is_empty()))
+}
+
+/// Databases without booleans write 0 and 1, or a word.
+pub fn flag(fields: &Fields, field: &'static str) -> Result<Option<bool>, Reason> {
+    match fields.get(field) {
+        Value::Null => Ok(None),
+        Value::Bool(flag) => Ok(Some(*flag)),
+        Value::Int(0) => Ok(Some(false)),
+        Value::Int(1) => Ok(Some(true)),
+        Value::Bytes(bytes) if matches!(bytes[..], [0 | 1]) => Ok(Some(bytes[0] == 1)),
+        Value::Text(text) => match text.to_ascii_lowercase().as_str() {
+            "true" | "t" | "1" => Ok(Some(true)),
+            "false" | "f" | "0" => Ok(Some(false)),
+            _ => Err(Reason::NotFlag { field }),
+        },
+        _ => Err(Reason::NotFlag { field }),
+    }
+}
+
+pub fn seconds(fields: &Fields, field: &'static str) -> Result<Option<Duration>, Reason> {
+    let number = match fields.get(field) {
+        Value::Null => return Ok(None),
+        Value::Int(number) => u64::try_from(*number).ok(),
+        Value::Text(text) => text.parse().ok(),
+        _ => None,
+    };
+    number
+        .filter(|&seconds| seconds > 0)
+        .map(|seconds| Some(Duration::from_secs(seconds)))
+        .ok_or(Reason::Timeout)
+}
+
+/// The payload to the byte; no payload is an empty body.
+pub fn payload(fields: &Fields, limit: u64) -> Result<Bytes, Reason> {
+    let payload = match fields.get("payload") {
+        Value::Null => Bytes::new(),
+        Value::Text(text) => Bytes::copy_from_slice(text.as_bytes()),
+        Value::Bytes(bytes) => Bytes::copy_from_slice(bytes),
+        Value::Int(number) => number.to_string().into(),
+        Value::Float(number) => number.to_string().into(),
+        Value::Bool(truth) => truth.to_string().into(),
+    };
+    let found = payload.len() as u64;
+    if found > limit { Err(Reason::Long { found, limit }) } else { Ok(payload) }
+}

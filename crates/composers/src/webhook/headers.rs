@@ -1,0 +1,43 @@
+//! The row's own headers: a JSON object. What is ours (`Host`, the signature) the transport keeps for itself.
+
+use postrider_seams::Fields;
+use serde_json::Value;
+
+use super::{Reason, fields};
+
+/// Bytes of all names and values: servers refuse more than some 8 to 16 KiB.
+const LIMIT: usize = 8 * 1024;
+
+pub fn of_the_row(row: &Fields) -> Result<Vec<(String, String)>, Reason> {
+    let Some(json) = fields::text(row, "headers")? else { return Ok(Vec::new()) };
+    let object = match serde_json::from_str(&json) {
+        Ok(Value::Object(object)) => object,
+        Ok(Value::Null) => return Ok(Vec::new()),
+        Ok(_) | Err(_) => return Err(Reason::Headers),
+    };
+    let mut headers = Vec::with_capacity(object.len());
+    for (name, value) in object {
+        let value = match value {
+            Value::Null => continue,
+            Value::String(text) => text,
+            Value::Bool(_) | Value::Number(_) => value.to_string(),
+            Value::Array(_) | Value::Object(_) => return Err(Reason::Headers),
+        };
+        check(&name, &value)?;
+        headers.push((name, value));
+    }
+    let size: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if size > LIMIT { Err(Reason::HeadersLong { limit: LIMIT }) } else { Ok(headers) }
+}
+
+/// Can HTTP carry this header, and nothing but it (RFC 9110)?
+pub fn check(name: &str, value: &str) -> Result<(), Reason> {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(token) {
+        return Err(Reason::HeaderName);
+    }
+    if value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
+        return Err(Reason::HeaderValue { name: name.to_owned() });
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! Why a row can't become a request. Every reason names the field, and says what is wrong with it.
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    #[error("the row's fields were not loaded")]
+    NotLoaded,
+    #[error("{field}: empty; every webhook needs one")]
+    Missing { field: &'static str },
+    #[error("{field}: neither text nor a whole number")]
+    NotText { field: &'static str },
+    #[error("{field}: not valid UTF-8 (first wrong byte at {at})")]
+    NotUtf8 { field: &'static str, at: usize },
+    #[error("{field}: neither true nor false")]
+    NotFlag { field: &'static str },
+    #[error("timeout: must be a whole number of seconds, at least 1")]
+    Timeout,
+    #[error("payload: {found} bytes, more than the limit of {limit}")]
+    Long { found: u64, limit: u64 },
+    #[error("payload: its content type says JSON, and it is none")]
+    NotJson,
+    #[error("headers: must be a JSON object of texts, numbers and booleans")]
+    Headers,
+    #[error("headers: more than {limit} bytes together")]
+    HeadersLong { limit: usize },
+    #[error("headers: a name may hold letters, digits and !#$%&'*+-.^_`|~ only")]
+    HeaderName,
+    #[error("headers.{name}: the value holds a control character")]
+    HeaderValue { name: String },
+}
