@@ -99,7 +99,8 @@ laws! {
     group_fire::group_order_under_fire [groups::no_group] "Four workers, failures that hand back the rest of a run: each group is delivered whole, in order, one at a time.";
     groups::failed_head_holds_its_group_alone [groups::no_group] "A row that is tried again holds back its own group and no other; what was handed back has spent nothing.";
     groups::late_head_holds [groups::no_group] "A row that is not due holds back those of its group behind it, be it the first or in the middle of a run.";
-    groups::spent_head_holds [groups::no_group] "A first row without an attempt left holds back its group until it is swept.";
+    groups::spent_head_holds [groups::no_group] "A row without an attempt left holds back those of its group behind it until it is swept.";
+    groups::young_row_waits [groups::no_young_rows] "A row younger than the minimum age is not claimed, and neither are those of its group behind it.";
     groups::row_in_flight_holds [groups::no_group] "While a row of a group is in flight nobody gets another.";
     groups::held_groups_stop_nobody [groups::no_group] "Hundreds of held groups in front hide no free one.";
     groups::dead_head_blocks [groups::no_block] "In mode `block` a dead row holds its own group until an operator requeues or cancels it.";

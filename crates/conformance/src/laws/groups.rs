@@ -190,7 +190,10 @@ pub(crate) async fn spent_head_holds(trial: &Trial) {
         let attempts = trial.subject.column(Role::Attempts).expect("every contract counts").to_owned();
         trial.set(&a[0], &attempts, Cell::Int(99)).await;
         assert!(worker.claim(10).await.is_empty(), "a head without an attempt left waits for its sweep");
-        for id in &a {
+        let b = trial.put_group("b", 3, mode).await;
+        trial.set(&b[1], &attempts, Cell::Int(99)).await;
+        trial.assert_rows(&worker.claim(10).await, &[&b[0]]);
+        for id in a.iter().chain(&b) {
             trial.expel(id).await;
         }
     }
@@ -359,4 +362,27 @@ pub(crate) async fn runs_grow_when_few_groups_are_free(trial: &Trial) {
     let a = trial.put_group("a", 120, mode).await;
     let run = worker.claim(120).await;
     trial.assert_rows(&run, &a.iter().collect::<Vec<_>>());
+    // Of more rows than a run has, the first.
+    let b = trial.put_group("b", 120, mode).await;
+    trial.assert_rows(&worker.claim(10).await, &b[..10].iter().collect::<Vec<_>>());
+}
+
+pub(crate) fn no_young_rows(subject: &Subject, kind: Kind) -> Option<&'static str> {
+    no_group(subject, kind).or_else(|| super::claim::no_minimum_age(subject, kind))
+}
+
+pub(crate) async fn young_row_waits(trial: &Trial) {
+    let worker = trial.worker("one").await;
+    let created = trial.subject.column(Role::Created).expect("the age is counted from it").to_owned();
+    for mode in modes(&trial.subject) {
+        let a = trial.put_group("a", 3, mode).await;
+        trial.set(&a[2], &created, Cell::Time(trial.arena.now().await + HOUR)).await;
+        trial.assert_rows(&worker.claim(10).await, &[&a[0], &a[1]]);
+        let b = trial.put_group("b", 1, mode).await;
+        trial.set(&b[0], &created, Cell::Time(trial.arena.now().await + HOUR)).await;
+        assert!(worker.claim(10).await.is_empty(), "it is too young");
+        for id in a.iter().chain(&b) {
+            trial.expel(id).await;
+        }
+    }
 }

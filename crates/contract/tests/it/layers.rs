@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use postrider_contract::{Condition, Contract, Layer, Literal, MessageField, Role, Transition};
+use postrider_contract::{
+    Condition, Contract, Hold, Layer, Literal, MessageField, OnError, Role, Transition,
+};
 
 fn layer(text: &str) -> Layer {
     Layer::new("postrider.toml", "lanes.mail", text.parse().expect("TOML"))
@@ -88,4 +90,23 @@ fn the_last_layer_wins() {
     let text = Contract::builtin("outbox").expect("a built-in");
     let layers = [layer("claim.batch = 10"), layer("claim.batch = 20")];
     assert_eq!(Contract::parse_with("c.toml", text, &layers).expect("sound").claim.batch, 20);
+}
+
+#[test]
+fn o8_a_lane_says_what_a_failure_does_to_the_rows_behind_it() {
+    for name in ["outbox", "dispatch_jobs"] {
+        let text = Contract::builtin(name).expect("a contract of ours");
+        for (word, hold) in [("wait", Hold::Wait), ("block", Hold::Block), ("next", Hold::Next)] {
+            let over = layer(&format!("[group]\non_error = {word:?}"));
+            let contract = Contract::parse_with(name, text, &[over]).expect("it may");
+            let group = contract.group.expect("it has groups");
+            assert_eq!(group.on_error, OnError::Always(hold), "{name}");
+            assert_eq!(group.run, 50, "all else stays");
+        }
+    }
+    let text = Contract::builtin("outbox").expect("a contract of ours");
+    let problems = Contract::parse_with("outbox", text, &[layer("[group]\non_error = \"stop\"")])
+        .expect_err("no such mode");
+    let said = problems.to_string();
+    assert!(said.contains("lanes.mail.group.on_error") && said.contains("block"), "{said}");
 }

@@ -97,9 +97,6 @@ CREATE INDEX `dispatch_jobs_deliver_order_mode` ON `dispatch_jobs` (`live_group_
 CREATE INDEX `dispatch_jobs_deliver_fresh` ON `dispatch_jobs` (`status`, `next_attempt_at`, `id`);
 
 -- create
-CREATE INDEX `dispatch_jobs_deliver_flight_mode` ON `dispatch_jobs` (`status`, `live_group_mode`);
-
--- create
 CREATE INDEX `dispatch_jobs_deliver_lease` ON `dispatch_jobs` (`status`, `lease_until`);
 
 -- deliver: layout Layout { integer_id: false, fences: 2, claim_time: Some(0), fields: ["account", "client", "code", "content_type", "correlation", "data_only", "dedupe", "event", "headers", "payload", "source", "subject", "subscription", "time", "timeout", "url"], joined: [] }

@@ -30,9 +30,6 @@ CREATE TABLE IF NOT EXISTS email_statuses (
 -- create
 CREATE INDEX `emails_intake_claim` ON `emails` (`status`, `updated_at`, `id`);
 
--- create
-CREATE INDEX `emails_intake_lease` ON `emails` (`status`, `updated_at`);
-
 -- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, fields: ["eml_path", "payload_path"], joined: [] }
 
 -- intake: claim 1, step 1: [Limit] -> Rows

@@ -32,9 +32,6 @@ CREATE INDEX `outbox_publish_order` ON `outbox` (`live_group`, `created_at`, `id
 CREATE INDEX `outbox_publish_fresh` ON `outbox` (`status`, `created_at`, `id`);
 
 -- create
-CREATE INDEX `outbox_publish_flight` ON `outbox` (`status`, `live_group`);
-
--- create
 CREATE INDEX `outbox_publish_lease` ON `outbox` (`status`, `claimed_at`);
 
 -- create

@@ -124,12 +124,21 @@ CROSS JOIN LATERAL (
   WHERE y.ok) AS r
 WHERE NOT EXISTS (SELECT 1 FROM "outbox" AS t WHERE t."partition_key" = g.g AND t."status" = 'PROCESSING' AND t."partition_key" IS NOT NULL)
 ORDER BY g.place, r.ord LIMIT $3),
+locked AS MATERIALIZED (
+SELECT t."id" AS k FROM "outbox" AS t
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND t."status" IS NOT DISTINCT FROM 'PENDING'
+FOR UPDATE SKIP LOCKED),
+mine AS MATERIALIZED (
+SELECT y.k, y.place, y.ord FROM (
+  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
+  FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
+WHERE y.ok),
 moved AS (
 UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = GREATEST(now(), t."claimed_at" + interval '1 microseconds'), "version" = t."version" + 1
-WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND t."status" IS NOT DISTINCT FROM 'PENDING'
+WHERE t."id" = ANY (ARRAY(SELECT k FROM mine))
 RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."traceparent", t."version")
 SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0) + COALESCE(octet_length(t."traceparent"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END, CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
-FROM moved AS t JOIN pick AS p ON p.k = t."id"
+FROM moved AS t JOIN mine AS p ON p.k = t."id"
 ORDER BY p.place, p.ord;
 
 -- publish: claim groups from the cursor 1, step 1: [Cursor, Fresh, GroupsWanted, Jumps] -> Groups
@@ -177,12 +186,21 @@ CROSS JOIN LATERAL (
   WHERE y.ok) AS r
 WHERE NOT EXISTS (SELECT 1 FROM "outbox" AS t WHERE t."partition_key" = g.g AND t."status" = 'PROCESSING' AND t."partition_key" IS NOT NULL)
 ORDER BY g.place, r.ord LIMIT $3),
+locked AS MATERIALIZED (
+SELECT t."id" AS k FROM "outbox" AS t
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND t."status" IS NOT DISTINCT FROM 'PENDING'
+FOR UPDATE SKIP LOCKED),
+mine AS MATERIALIZED (
+SELECT y.k, y.place, y.ord FROM (
+  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
+  FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
+WHERE y.ok),
 moved AS (
 UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = GREATEST(now(), t."claimed_at" + interval '1 microseconds'), "version" = t."version" + 1
-WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND t."status" IS NOT DISTINCT FROM 'PENDING'
+WHERE t."id" = ANY (ARRAY(SELECT k FROM mine))
 RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."traceparent", t."version")
 SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0) + COALESCE(octet_length(t."traceparent"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END, CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
-FROM moved AS t JOIN pick AS p ON p.k = t."id"
+FROM moved AS t JOIN mine AS p ON p.k = t."id"
 ORDER BY p.place, p.ord;
 
 -- publish: load: [Ids] -> Other

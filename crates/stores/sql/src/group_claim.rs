@@ -144,7 +144,7 @@ impl Table<'_> {
         draft.finish(&text, Yields::Groups)
     }
 
-    /// A row that changed since the snapshot is left alone: the state is compared again.
+    /// A row that changed since the snapshot, or that somebody has locked, ends its run: nobody waits for it but its group.
     fn postgres_group_take(&self, group: &Group, parts: &Parts, writes: &Writes<'_>) -> Step {
         let draft = Draft::own(self);
         let Parts { table, by, holding, ready, order, .. } = parts;
@@ -161,9 +161,13 @@ impl Table<'_> {
              ORDINALITY AS g(g, place)\nCROSS JOIN LATERAL (\n  SELECT y.k, y.ord FROM (\n    SELECT {id} AS k, \
              row_number() OVER w AS ord, bool_and({ready}) OVER w AS ok\n    FROM (SELECT * FROM {table} AS t WHERE \
              {by} = g.g AND {holding}\n      ORDER BY {order} LIMIT {}) AS t\n    WINDOW w AS (ORDER BY {order})) AS y\n  \
-             WHERE y.ok) AS r{idle}\nORDER BY g.place, r.ord LIMIT {}),\nmoved AS (\nUPDATE {table} AS t SET \
-             {sets}\nWHERE {id} = ANY (ARRAY(SELECT k FROM pick)) AND {}\nRETURNING {returned}){effects}\nSELECT \
-             {columns}\nFROM moved AS t JOIN pick AS p ON p.k = {id}\nORDER BY p.place, p.ord",
+             WHERE y.ok) AS r{idle}\nORDER BY g.place, r.ord LIMIT {}),\nlocked AS MATERIALIZED (\nSELECT {id} AS k FROM \
+             {table} AS t\nWHERE {id} = ANY (ARRAY(SELECT k FROM pick)) AND {}\nFOR UPDATE SKIP LOCKED),\nmine AS \
+             MATERIALIZED (\nSELECT y.k, y.place, y.ord FROM (\n  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) \
+             OVER (PARTITION BY p.place ORDER BY p.ord) AS ok\n  FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS \
+             y\nWHERE y.ok),\nmoved AS (\nUPDATE {table} AS t SET {sets}\nWHERE {id} = ANY (ARRAY(SELECT k FROM \
+             mine))\nRETURNING {returned}){effects}\nSELECT {columns}\nFROM moved AS t JOIN mine AS p ON p.k = \
+             {id}\nORDER BY p.place, p.ord",
             draft.bind(Bind::Run),
             draft.bind(Bind::Limit),
             self.in_states(&self.stage.ready, Lookup::Check),

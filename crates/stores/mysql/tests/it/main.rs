@@ -2,6 +2,7 @@
 //! store.
 
 mod collision;
+mod groups;
 mod lane;
 mod migrate;
 mod outage;

@@ -1,6 +1,7 @@
 //! The PostgreSQL store against a real server. Rows are checked by SQL of the tests' own, never through the store.
 
 mod claim;
+mod groups;
 mod inspect;
 mod migrate;
 mod outage;

@@ -59,6 +59,11 @@ pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
         add(table.spent_index());
         table.purge_indexes().into_iter().for_each(|index| add(Some(index)));
     }
+    // One that begins as another does, and goes on, serves for both.
+    let indexes: Vec<Index> = needed.iter().map(|needed| needed.index.clone()).collect();
+    needed.retain(|one| {
+        !indexes.iter().any(|other| other.columns.len() > one.index.columns.len() && other.serves(&one.index))
+    });
     Ok(needed)
 }
 

@@ -1,6 +1,6 @@
 //! What a table guarantees under a contract, in words, from facts that a store has gathered.
 
-use postrider_contract::{LeaseBy, Role};
+use postrider_contract::{Hold, LeaseBy, OnError, Role};
 use postrider_seams::inspect::{Finding, Level};
 
 use super::Opened;
@@ -30,6 +30,7 @@ impl Opened {
         findings.push(ok(format!("claims are exclusive: {}", exclusion(dialect))));
         findings.extend(self.fence_findings(dialect));
         findings.push(self.lease_finding());
+        findings.extend(self.order_finding());
         findings.push(claim_finding(facts));
         findings.extend(facts.missing.iter().map(|ddl| missing_finding(ddl)));
         findings.extend(facts.duplicates.iter().map(|(columns, values)| duplicate_finding(columns, *values)));
@@ -83,6 +84,21 @@ impl Opened {
             Dialect::Postgres => format!("ALTER TABLE \"{table}\" ALTER \"{column}\" TYPE timestamp(6)"),
             Dialect::Sqlite => "write times with milliseconds".to_owned(),
         }
+    }
+
+    fn order_finding(&self) -> Option<Finding> {
+        let group = self.contract.group.as_ref().filter(|group| group.keeps_order())?;
+        let then = match &group.on_error {
+            OnError::Always(Hold::Block) => {
+                "a row that is tried again, or that failed for good, holds back those behind it"
+            }
+            OnError::Always(Hold::Wait) => "a row that is tried again holds back those behind it",
+            OnError::Always(Hold::Next | Hold::Parallel) => {
+                "one at a time; a row that is tried again lets the next go"
+            }
+            OnError::ByColumn { .. } => "each says what its failure does to those behind it",
+        };
+        Some(ok(format!("rows of the same {} keep their order: {then}", group.by)))
     }
 
     fn lease_finding(&self) -> Finding {

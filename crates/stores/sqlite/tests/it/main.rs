@@ -1,6 +1,7 @@
 //! The SQLite store on real files. Rows are checked by SQL of the tests' own, never through the store.
 
 mod file;
+mod groups;
 mod lane;
 mod locking;
 mod migrate;

@@ -1,0 +1,174 @@
+//! Ordered groups on a real server: plans, indexes for each mode, and rows that somebody else has locked.
+
+use postrider_contract::{Contract, Layer, Transition};
+use postrider_seams::Migrate as _;
+use postrider_seams::inspect::{Finding, Inspect as _, Level};
+use postrider_seams::migrate::Options;
+use postrider_seams::store::{Held, Store as _};
+use postrider_sql::{Bind, Step};
+use sqlx::{AssertSqlSafe, Executor as _};
+
+use crate::server::{Server, claim, settlement, with_database};
+
+/// The contract as a lane has it that sets `group.on_error`.
+fn outbox(on_error: &str) -> Contract {
+    let over: toml::Table = format!("[group]\non_error = {on_error:?}").parse().expect("TOML");
+    let text = Contract::builtin("outbox").expect("a contract of ours");
+    Contract::parse_with("outbox.toml", text, &[Layer::new("settings", "lanes.events", over)])
+        .expect("a lane may override it")
+}
+
+/// `keys` groups of `rows` rows each, all due; the row's number is its place.
+async fn insert(server: &Server, keys: i64, rows: i64) {
+    server
+        .run(&format!(
+            "INSERT INTO outbox (topic, partition_key, payload, status, created_at) \
+             SELECT 't', 'k-' || lpad((n % {keys})::text, 5, '0'), '{{}}', 'PENDING', \
+             now() - interval '1 hour' + n * interval '1 millisecond' FROM generate_series(1, {keys} * {rows}) AS n"
+        ))
+        .await;
+}
+
+fn missing<'a>(findings: &'a [Finding], index: &str) -> Option<&'a Finding> {
+    let text = format!("lacks the index {index};");
+    findings.iter().find(|finding| finding.level == Level::Warning && finding.text.contains(&text))
+}
+
+/// The plan that the server chooses by itself.
+async fn plan(server: &Server, step: &Step) -> String {
+    let mut sql = step.sql.clone();
+    for (index, bind) in step.binds.iter().enumerate().rev() {
+        let value = match bind {
+            Bind::Cursor => "'k-00500'",
+            Bind::Fresh => "200",
+            Bind::GroupsWanted => "10",
+            Bind::Jumps => "2000",
+            Bind::Groups => "ARRAY['k-00001', 'k-00002', 'k-00003']",
+            Bind::Run => "50",
+            Bind::Limit => "500",
+            other => panic!("a claim of groups binds no {other:?}"),
+        };
+        sql = sql.replace(&format!("${}", index + 1), value);
+    }
+    let lines: Vec<String> = sqlx::query_scalar(AssertSqlSafe(format!("EXPLAIN {sql}")))
+        .fetch_all(&server.sql)
+        .await
+        .expect("it explains");
+    lines.join("\n")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn o8_the_claim_of_groups_reads_its_indexes() {
+    with_database(|server| async move {
+        let store = server.open("outbox", "publish").await;
+        insert(&server, 2000, 20).await;
+        server.run("UPDATE outbox SET status = 'DELIVERED' WHERE id % 4 <> 0").await;
+        server.run("VACUUM ANALYZE outbox").await;
+        let groups = store.opened().program.groups.as_ref().expect("outbox has groups");
+        for script in groups.first.iter().chain(&groups.after) {
+            let (look, take) = (&script.steps[0], &script.steps[1]);
+            for (step, indexes) in [
+                (look, ["outbox_publish_order", "outbox_publish_fresh"]),
+                (take, ["outbox_publish_order", "outbox_publish_flight"]),
+            ] {
+                let plan = plan(&server, step).await;
+                assert!(!plan.contains("Seq Scan on outbox"), "{plan}");
+                assert!(indexes.iter().all(|index| plan.contains(index)), "{indexes:?}: {plan}");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn o8_verify_names_each_missing_index_of_groups_and_prints_it() {
+    with_database(|server| async move {
+        let store = server.open("outbox", "publish").await;
+        let content = store.verify().await.expect("verify");
+        assert!(!content.iter().any(|finding| finding.text.contains("index outbox_publish")), "{content:?}");
+        let order = |finding: &&Finding| finding.text.contains("partition_key keep their order");
+        assert!(content.iter().any(|finding| order(&finding)), "{content:?}");
+        for index in ["outbox_publish_order", "outbox_publish_fresh", "outbox_publish_flight"] {
+            server.run(&format!("DROP INDEX {index}")).await;
+            let findings = store.verify().await.expect("verify");
+            let told = missing(&findings, index).unwrap_or_else(|| panic!("{index}: {findings:?}"));
+            let mend = told.mend.as_deref().expect("with its remedy");
+            assert!(mend.contains("CREATE INDEX") && mend.contains(index), "{mend}");
+            let scans = findings.iter().any(|finding| finding.text.contains("the claim reads more"));
+            assert!(scans || index != "outbox_publish_order", "the planner must scan: {findings:?}");
+            server.run(mend).await;
+        }
+        let findings = store.verify().await.expect("verify");
+        assert!(
+            !findings.iter().any(|finding| finding.text.contains("the claim reads more")),
+            "{findings:?}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn o8_a_lane_that_blocks_gets_an_index_of_its_own() {
+    with_database(|server| async move {
+        server.open("outbox", "publish").await;
+        insert(&server, 1, 2).await;
+        let database = server.database();
+        let store = database.open(outbox("block"), "publish", "test").await.expect("open");
+        let findings = store.verify().await.expect("verify");
+        assert!(missing(&findings, "outbox_publish_order_block").is_some(), "{findings:?}");
+        database.migration(outbox("block")).apply(Options::default()).await.expect("migrate");
+        let findings = store.verify().await.expect("verify");
+        assert!(missing(&findings, "outbox_publish_order_block").is_none(), "{findings:?}");
+        let head = claim(&store, 1).await;
+        let dead = settlement(&head[0].lease, Transition::Dead);
+        assert_eq!(store.settle(&[dead]).await.expect("settle"), [Held::Held]);
+        assert!(claim(&store, 10).await.is_empty(), "the FAILED row holds its key");
+        // A lane that only waits goes on with the same table.
+        let waits = database.open(outbox("wait"), "publish", "test").await.expect("open");
+        assert_eq!(claim(&waits, 10).await.len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn o8_a_row_that_somebody_locked_holds_its_own_group_only() {
+    with_database(|server| async move {
+        let store = server.open("outbox", "publish").await;
+        insert(&server, 3, 4).await;
+        // An operator's forgotten transaction: rows 1, 4, 7, 10 are of one group, rows 2, 5, 8, 11 of another.
+        let mut forgotten = server.sql.begin().await.expect("a transaction");
+        forgotten.execute("SELECT 1 FROM outbox WHERE id IN (1, 8) FOR UPDATE").await.expect("locked");
+        let rows = claim(&store, 100).await;
+        let mut ids: Vec<String> = rows.iter().map(|row| row.lease.id.to_string()).collect();
+        ids.sort_by_key(|id| id.parse::<u64>().expect("a number"));
+        assert_eq!(
+            ids,
+            ["2", "3", "5", "6", "9", "12"],
+            "none of the first group, and two before the locked one"
+        );
+        drop(forgotten);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn o8_a_group_that_another_worker_is_claiming_is_left_alone() {
+    with_database(|server| async move {
+        let store = server.open("outbox", "publish").await;
+        insert(&server, 2, 2).await;
+        // What a claim holds between its two statements.
+        let mut other = server.sql.begin().await.expect("a transaction");
+        other
+            .execute(
+                "SELECT pg_advisory_xact_lock(hashtext('outbox'::regclass::oid::text || '/publish'), hashtext('k-00001'))",
+            )
+            .await
+            .expect("the mutex");
+        let rows = claim(&store, 100).await;
+        let keys: Vec<&str> = rows.iter().map(|row| &*row.group.as_ref().expect("a group").key).collect();
+        assert_eq!(keys, ["k-00000", "k-00000"]);
+        other.rollback().await.expect("given up");
+        assert_eq!(claim(&store, 100).await.len(), 2);
+    })
+    .await;
+}
