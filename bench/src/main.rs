@@ -1,6 +1,7 @@
 //! Measures Postrider beside what it is compared with, in one run. `cargo xtask bench NAME` starts the servers and runs
 //! this in release. Every case is interleaved with its comparison, three rounds, medians.
 
+mod groups;
 mod lane;
 mod latency;
 mod mail;
@@ -39,6 +40,12 @@ enum Bench {
         #[arg(long, default_value_t = 1_000_000)]
         backlog: u64,
     },
+    /// Rows/s of ordered groups at the store, beside the same with 100,000 rows of held groups in front.
+    Groups {
+        /// Rows per round.
+        #[arg(long, default_value_t = 60_000)]
+        rows: u64,
+    },
     /// Mails/s to a fast SMTP sink, beside the sink's own source.
     Mail {
         #[arg(long, default_value_t = 20_000)]
@@ -76,12 +83,14 @@ async fn main() {
     let rounds = arguments.rounds.max(1);
     match arguments.bench {
         Bench::Store { rows, backlog } => store::run(report, rounds, rows, backlog).await,
+        Bench::Groups { rows } => groups::run(report, rounds, rows).await,
         Bench::Mail { rows, connections } => mail::run(report, rounds, rows, connections).await,
         Bench::Latency { seconds } => latency::run(report, rounds, seconds).await,
         Bench::Memory { rows } => memory::run(report, rows).await,
         Bench::Outbox { rows, blocked } => outbox::run(report, rounds, rows, blocked).await,
         Bench::All => {
             store::run(report, rounds, 100_000, 1_000_000).await;
+            groups::run(report, rounds, 60_000).await;
             mail::run(report, rounds, 20_000, 8).await;
             latency::run(report, rounds, 20).await;
             memory::run(report, 1_000_000).await;
