@@ -190,10 +190,13 @@ fn options(url: &str, settings: &Settings) -> Result<PgConnectOptions, Error> {
     })?;
     let millis = settings.statement_timeout.as_millis().to_string();
     // sqlx itself asks for UTC and UTF-8. Custom plans: the statements' literals must meet the partial indexes, and
-    // a generic plan made on an empty table would stay when it is full.
+    // a generic plan made on an empty table would stay when it is full. No bitmaps: our statements read an index in its
+    // order and stop early, while a bitmap of a long group reads and sorts all of it. No JIT: they are short.
     let session = [
         ("default_transaction_isolation", "read committed"),
         ("plan_cache_mode", "force_custom_plan"),
+        ("enable_bitmapscan", "off"),
+        ("jit", "off"),
         ("statement_timeout", millis.as_str()),
         ("idle_in_transaction_session_timeout", "60000"),
     ];

@@ -122,7 +122,7 @@ CROSS JOIN LATERAL (
       ORDER BY t."created_at", t."id" LIMIT $2) AS t
     WINDOW w AS (ORDER BY t."created_at", t."id")) AS y
   WHERE y.ok) AS r
-WHERE NOT EXISTS (SELECT 1 FROM "outbox" AS t WHERE t."partition_key" = g.g AND t."status" = 'PROCESSING' AND t."partition_key" IS NOT NULL)
+WHERE (SELECT 1 FROM "outbox" AS t WHERE t."partition_key" = g.g AND t."status" = 'PROCESSING' AND t."partition_key" IS NOT NULL LIMIT 1) IS NULL
 ORDER BY g.place, r.ord LIMIT $3),
 locked AS MATERIALIZED (
 SELECT t."id" AS k FROM "outbox" AS t
@@ -184,7 +184,7 @@ CROSS JOIN LATERAL (
       ORDER BY t."created_at", t."id" LIMIT $2) AS t
     WINDOW w AS (ORDER BY t."created_at", t."id")) AS y
   WHERE y.ok) AS r
-WHERE NOT EXISTS (SELECT 1 FROM "outbox" AS t WHERE t."partition_key" = g.g AND t."status" = 'PROCESSING' AND t."partition_key" IS NOT NULL)
+WHERE (SELECT 1 FROM "outbox" AS t WHERE t."partition_key" = g.g AND t."status" = 'PROCESSING' AND t."partition_key" IS NOT NULL LIMIT 1) IS NULL
 ORDER BY g.place, r.ord LIMIT $3),
 locked AS MATERIALIZED (
 SELECT t."id" AS k FROM "outbox" AS t
