@@ -149,6 +149,12 @@ fn is_local(local: &str) -> bool {
     !local.contains(misread) && email_address::EmailAddress::is_valid_local_part(local)
 }
 
+/// A domain by itself, in lower-case A-labels; `None` where it is no host name with a dot in it.
+pub fn parse_domain(text: &str) -> Option<String> {
+    let domain = ascii_domain(text)?;
+    (domain.len() <= DOMAIN_LIMIT && domain.contains('.')).then(|| domain.into_owned())
+}
+
 /// The domain in lower-case A-labels; `None` where it is no host name.
 pub(crate) fn ascii_domain(domain: &str) -> Option<Cow<'_, str>> {
     if is_plain_host(domain) {

@@ -56,6 +56,9 @@ pub enum Command {
     Resume(LaneArgs),
     /// Delete finished rows that are past their retention, in chunks
     Purge(LaneArgs),
+    /// Addresses and domains that get no mail any more
+    #[command(subcommand)]
+    Suppress(SuppressCommand),
     /// Contracts: what tables mean
     #[command(subcommand)]
     Contract(ContractCommand),
@@ -161,6 +164,54 @@ pub struct CancelArgs {
     /// The rows' ids
     #[arg(required = true)]
     pub ids: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SuppressCommand {
+    /// Send no more mail to these; takes effect with the next mail, on every instance
+    Add(SuppressAddArgs),
+    /// Let these get mail again
+    Remove(SuppressRemoveArgs),
+    /// Who gets no mail, in the order of the alphabet
+    List(SuppressListArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct SuppressAddArgs {
+    /// Addresses and domains; a domain is that one alone, not those below it
+    #[arg(required = true, value_name = "ADDRESS|DOMAIN")]
+    pub entries: Vec<String>,
+    /// Why; rows that it concerns say so
+    #[arg(long, default_value = "by hand", value_name = "TEXT")]
+    pub reason: String,
+    /// Whose list [default: of every store that mail lanes use]
+    #[arg(long, value_name = "STORE")]
+    pub store: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct SuppressRemoveArgs {
+    #[arg(required = true, value_name = "ADDRESS|DOMAIN")]
+    pub entries: Vec<String>,
+    /// Whose list [default: of every store that mail lanes use]
+    #[arg(long, value_name = "STORE")]
+    pub store: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct SuppressListArgs {
+    /// At most this many entries
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub limit: u32,
+    /// Where the page before ended
+    #[arg(long, value_name = "ENTRY")]
+    pub after: Option<String>,
+    /// One JSON object an entry
+    #[arg(long)]
+    pub json: bool,
+    /// Whose list [default: of the only store that mail lanes use]
+    #[arg(long, value_name = "STORE")]
+    pub store: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -13,6 +13,7 @@ mod run;
 mod send;
 mod show;
 mod status;
+mod suppress;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,6 +44,7 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
         Command::Pause(args) => pause::run(&Desk::open(config)?, &args, true).await,
         Command::Resume(args) => pause::run(&Desk::open(config)?, &args, false).await,
         Command::Purge(args) => purge::run(&Desk::open(config)?, &args).await,
+        Command::Suppress(command) => suppress::run(&Desk::open(config)?, &command).await,
         Command::Send(command) => send::run(&Desk::open_ready(config).await?, &command).await,
     }
 }

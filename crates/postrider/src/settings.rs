@@ -19,6 +19,7 @@ mod mail;
 mod mistake;
 mod reader;
 mod records;
+mod reliable;
 mod secret;
 mod tree;
 mod units;
@@ -40,6 +41,7 @@ pub use lookup::source as contract_source;
 pub use mail::MailSettings;
 pub use mistake::{Mistakes, listed, suggest};
 pub use records::{DeadLetter, RecordSettings};
+pub use reliable::ReliableSettings;
 pub use units::duration;
 
 /// Everything that the process was told, checked.

@@ -3,9 +3,11 @@
 //! Owns: which URL means which store or transport, which name means which composer. Must not: run lanes. Invariant:
 //! every lane on one store shares one database, and with it its connections.
 
+mod senders;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use postrider_composers::{EmailComposer, RecordComposer, email, record};
@@ -13,6 +15,7 @@ use postrider_mail::address::parse_mailbox;
 use postrider_mail::{Address, Signer, Templates};
 use postrider_seams::store::Error;
 use postrider_seams::{Backend, Composer, Migrate, Produce, Transport};
+use postrider_sender::Reliable;
 use postrider_transport_amqp::Amqp;
 use postrider_transport_file::{Config, FileTransport};
 use postrider_transport_kafka::{self as kafka, Kafka};
@@ -50,6 +53,8 @@ pub enum TransportKind {
     Sqs,
     /// A mail provider's HTTP interface.
     Provider,
+    /// Several mail transports as one.
+    Reliable,
 }
 
 /// What makes envelopes of rows.
@@ -66,7 +71,7 @@ const STORES: [(&str, StoreKind); 5] = [
     ("mariadb", StoreKind::Mysql),
     ("sqlite", StoreKind::Sqlite),
 ];
-const TRANSPORTS: [(&str, TransportKind); 15] = [
+const TRANSPORTS: [(&str, TransportKind); 16] = [
     ("smtp", TransportKind::Smtp),
     ("smtps", TransportKind::Smtp),
     ("file", TransportKind::Folder),
@@ -82,6 +87,7 @@ const TRANSPORTS: [(&str, TransportKind); 15] = [
     ("postmark", TransportKind::Provider),
     ("mailgun", TransportKind::Provider),
     ("resend", TransportKind::Provider),
+    ("reliable", TransportKind::Reliable),
 ];
 const COMPOSERS: [(&str, ComposerKind); 2] =
     [("email", ComposerKind::Email), ("record", ComposerKind::Record)];
@@ -98,6 +104,11 @@ impl TransportKind {
         by_scheme(url, &TRANSPORTS)
     }
 
+    /// Does it deliver mails, by itself?
+    pub fn sends_mail(self) -> bool {
+        matches!(self, Self::Smtp | Self::Folder | Self::Provider)
+    }
+
     /// Does it read what stands beside its URL by itself? Brokers have several hosts, which no URL library takes, and
     /// providers have none.
     pub fn reads_beside(self) -> bool {
@@ -108,7 +119,7 @@ impl TransportKind {
     pub fn carries(self, composer: ComposerKind) -> Result<(), &'static str> {
         let takes = match self {
             Self::Folder => return Ok(()),
-            Self::Smtp | Self::Provider => ComposerKind::Email,
+            Self::Smtp | Self::Provider | Self::Reliable => ComposerKind::Email,
             Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs => ComposerKind::Record,
         };
         if takes == composer {
@@ -144,6 +155,14 @@ impl TransportKind {
 }
 
 impl ComposerKind {
+    /// Are its envelopes mails?
+    pub fn makes_mails(self) -> bool {
+        match self {
+            Self::Email => true,
+            Self::Record => false,
+        }
+    }
+
     pub fn of(name: &str) -> Result<Self, String> {
         let names = COMPOSERS.map(|(name, _)| name);
         COMPOSERS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind).ok_or_else(|| {
@@ -183,6 +202,7 @@ pub struct Wiring {
     /// Made when first asked for; lanes with the same target share its connections. A producer of Kafka is bound to a
     /// publish timeout, so lanes share one if they have that in common too.
     transports: Mutex<BTreeMap<Shared, Arc<dyn Transport>>>,
+    reliables: Mutex<BTreeMap<String, Arc<Reliable>>>,
     targets: BTreeMap<String, TransportSettings>,
     base: PathBuf,
     /// Removed with us.
@@ -210,7 +230,8 @@ impl Wiring {
             databases.insert(name.clone(), database);
         }
         let (targets, base) = (settings.transports.clone(), settings.base.clone());
-        Ok(Self { databases, transports: Mutex::default(), targets, base, _imagined: imagined })
+        let (transports, reliables) = (Mutex::default(), Mutex::default());
+        Ok(Self { databases, transports, reliables, targets, base, _imagined: imagined })
     }
 
     fn database(&self, lane: &LaneSettings) -> &Database {
@@ -236,21 +257,6 @@ impl Wiring {
             Database::Mysql(database) => database.migration(contract),
             Database::Sqlite(database) => database.migration(contract),
         }
-    }
-
-    /// The lane's target. Nothing is connected yet; a folder is made.
-    pub fn transport(&self, lane: &LaneSettings) -> Result<Arc<dyn Transport>, Failure> {
-        let mut made = self.transports.lock().unwrap_or_else(PoisonError::into_inner);
-        let (target, timeout) = (&self.targets[&lane.transport], lane.limits.timeout);
-        let bound = (target.kind == TransportKind::Kafka).then_some(timeout);
-        let key = (lane.transport.clone(), bound);
-        if let Some(transport) = made.get(&key) {
-            return Ok(Arc::clone(transport));
-        }
-        let transport = connect_transport(target, &self.base, timeout)
-            .map_err(|text| Failure::Failed(format!("transport `{}`: {text}", lane.transport)))?;
-        made.insert(key, Arc::clone(&transport));
-        Ok(transport)
     }
 
     pub fn composer(&self, lane: &LaneSettings) -> Result<Arc<dyn Composer>, Failure> {
@@ -336,6 +342,7 @@ fn connect_transport(
         TransportKind::Amqp => made(Amqp::from_url(url, &beside)),
         TransportKind::Sqs => made(Sqs::from_url(url, &beside)),
         TransportKind::Provider => made(Provider::from_url(url, &beside)),
+        TransportKind::Reliable => Err("is several senders as one, and none by itself".to_owned()),
     }
 }
 
@@ -361,6 +368,11 @@ pub fn transport_mistakes(transport: &TransportSettings) -> Vec<String> {
         TransportKind::Amqp => told(postrider_transport_amqp::Settings::from_url(url, &beside)),
         TransportKind::Sqs => told(postrider_transport_sqs::Settings::from_url(url, &beside)),
         TransportKind::Provider => told(postrider_transport_provider::Settings::from_url(url, &beside)),
+        TransportKind::Reliable if url == "reliable:" => Vec::new(),
+        TransportKind::Reliable => vec![
+            "takes nothing after \"reliable:\", and beside it senders, rates, waits, jitter, cool_down and patience"
+                .to_owned(),
+        ],
     }
 }
 

@@ -13,6 +13,7 @@ pub mod produce;
 pub mod row;
 pub mod secret;
 pub mod store;
+pub mod suppression;
 pub mod transport;
 
 pub use composer::Composer;
@@ -25,6 +26,7 @@ pub use produce::Produce;
 pub use row::{Claimed, Fields, Lease, RowId, Value};
 pub use secret::{Secret, Secrets};
 pub use store::{Store, Want};
+pub use suppression::{Suppression, Suppressions};
 pub use transport::Transport;
 
 /// Everything that one table on one database can do for one stage: what wiring hands to the engine and the console.

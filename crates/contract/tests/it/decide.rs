@@ -54,10 +54,7 @@ fn m09_a_mail_that_some_have_can_no_longer_fail() {
 
 #[test]
 fn o02_o05_backoff_of_the_outbox() {
-    let mut stage = builtin("outbox").stages[0].clone();
-    assert_eq!(waits(&stage), [1_000, 2_000], "the third failure is the last");
-    stage.attempts.max = 5;
-    assert_eq!(waits(&stage), [1_000, 2_000, 4_000, 8_000]);
+    assert_eq!(waits(&builtin("outbox").stages[0]), [1_000, 2_000]);
 }
 
 #[test]

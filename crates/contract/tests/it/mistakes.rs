@@ -6,15 +6,6 @@ use crate::{broken, line_of};
 
 /// Contract, what to replace, by what, the key that is wrong, a part of the message.
 const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
-    (
-        "outbox",
-        "poll    = \"500ms\"",
-        "poll = \"1ms\"",
-        "lane.poll",
-        "1ms is out of range; allowed: 10ms to 3600s",
-    ),
-    ("outbox", "\"outbox_lag_seconds\"", "\"outbox.lag\"", "metrics.lag_seconds", "_seconds at the end"),
-    ("outbox", "polls        =", "pols =", "metrics.pols", "did you mean `polls`?"),
     ("mail_outbox", "jitter = 0.2", "jiter = 0.2", "retry.jiter", "unknown key; did you mean `jitter`?"),
     ("mail_outbox", "jitter = 0.2", "jitter = 1.5", "retry.jitter", "1.5 is out of range; allowed: 0 to 1"),
     ("mail_outbox", "max   = 5", "max = 0", "attempts.max", "0 is out of range; allowed: at least 1"),

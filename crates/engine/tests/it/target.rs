@@ -67,28 +67,6 @@ async fn g1_an_answer_in_between_keeps_the_lane_running() {
     assert_eq!(health(&engine), Health::Running);
 }
 
-/// One row alone makes no five failures in a row before its attempts are spent.
-#[tokio::test(start_paused = true)]
-async fn g1_a_lone_row_outlives_a_target_that_goes_away() {
-    let table = table();
-    let up = Arc::new(std::sync::atomic::AtomicBool::new(true));
-    let seen = Arc::clone(&up);
-    let transport = Arc::new(Scripted::new(move |_| {
-        if seen.load(SeqCst) { Outcome::Delivered(Receipt::default()) } else { unreachable() }
-    }));
-    let engine = start(&table, &transport);
-    until("looked at", MINUTE, || transport.probes.load(SeqCst) == 1).await;
-    up.store(false, SeqCst);
-    transport.up.store(false, SeqCst);
-    fill(&table, 1);
-    until("unreachable", MINUTE, || matches!(health(&engine), Health::Unreachable { .. })).await;
-    tokio::time::sleep(MINUTE * 60).await;
-    assert_eq!(int(&table, 1, "retry_count"), Some(1), "one look at the target was enough");
-    up.store(true, SeqCst);
-    transport.up.store(true, SeqCst);
-    until("sent by itself", MINUTE * 10, || count(&table, "sent") == 1).await;
-}
-
 #[tokio::test(start_paused = true)]
 async fn g3_a_refusal_of_us_pauses_the_lane_and_costs_no_row_anything() {
     let table = table();

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::reader::{Found, Reader};
+use super::reliable::ReliableSettings;
 use super::secret::{References, Secret};
 use crate::wiring::{StoreKind, TransportKind, transport_mistakes};
 
@@ -41,6 +42,8 @@ pub struct TransportSettings {
     /// With the user, the password and every option in it, but for transports that read those beside it.
     pub url: Secret,
     beside: Vec<(String, Secret)>,
+    /// Several transports as one.
+    pub reliable: Option<ReliableSettings>,
 }
 
 /// What a transport's table may say instead of its URL; the transport knows what each means.
@@ -171,7 +174,9 @@ impl TransportSettings {
                 "is for mail providers: ses:, sendgrid:, postmark:, mailgun:, resend:",
             );
         }
-        let made = kind.zip(whole).map(|(kind, url)| Self { name, kind, url, beside: pairs });
+        let reliable =
+            kind.filter(|kind| *kind == TransportKind::Reliable).map(|_| ReliableSettings::read(&mut reader));
+        let made = kind.zip(whole).map(|(kind, url)| Self { name, kind, url, beside: pairs, reliable });
         if let (Some(url), Some(made)) = (&url, &made) {
             for text in transport_mistakes(made) {
                 reader.wrong_at(url.place.clone(), reader.key("url"), text);

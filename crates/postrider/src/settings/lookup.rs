@@ -12,6 +12,7 @@ use super::lanes::{Overrides, RawLane, RawLimits};
 use super::load::Written;
 use super::mistake::{Mistake, Place, suggest};
 use super::reader::{Context, Found};
+use super::reliable;
 use crate::wiring::{ComposerKind, email_settings};
 
 /// What a contract calls the place of its outside names.
@@ -20,6 +21,7 @@ const ENVIRONMENT: &str = "environment";
 /// The lanes whose names could all be found; for the others, mistakes.
 pub(super) fn lookup(written: &Written, context: &Context<'_>, whole: &Place) -> Vec<LaneSettings> {
     let search = Search { written, context };
+    reliable::check(written, context);
     if written.lanes.iter().all(|lane| !lane.enabled) {
         search.wrong(
             whole,

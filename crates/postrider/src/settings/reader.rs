@@ -2,6 +2,7 @@
 //! reading goes on, so that one run tells them all.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -183,6 +184,69 @@ impl<'a> Reader<'a> {
         found.map(|found| found.value)
     }
 
+    /// A number within `range`.
+    pub fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
+        let expected = format!("a number from {} to {}", range.start(), range.end());
+        self.read(key, &expected, |value| number(value, &range)).map(|found| found.value)
+    }
+
+    /// Every key of this table is a name, every value a number within `range`.
+    pub fn numbers(self, range: RangeInclusive<f64>) -> BTreeMap<String, f64> {
+        let expected = format!("a number from {} to {}", range.start(), range.end());
+        let one = |(name, entry): (&String, &Entry)| {
+            let value = number(&entry.value, &range);
+            if value.is_none() {
+                let text = format!("{} is no good here: expected {expected}", shown(&entry.value));
+                self.wrong_at(entry.place.clone(), self.key(name), text);
+            }
+            value.map(|value| (name.clone(), value))
+        };
+        self.tree.iter().filter_map(one).collect()
+    }
+
+    /// A list of texts; in a variable they have commas between them.
+    pub fn texts(&mut self, key: &'static str) -> Vec<Found<String>> {
+        let Some(entry) = self.take(key) else { return Vec::new() };
+        let entries = match entry.value {
+            Value::List(entries) => entries,
+            Value::Untyped(text) => {
+                let one = |part: &str| Entry {
+                    value: Value::Text(part.trim().to_owned()),
+                    place: entry.place.clone(),
+                };
+                text.split(',').map(one).collect()
+            }
+            other => vec![Entry { value: other, place: entry.place }],
+        };
+        let mut texts = Vec::with_capacity(entries.len());
+        for entry in entries {
+            if let Value::Text(value) = entry.value {
+                texts.push(Found { value, place: entry.place });
+            } else {
+                let text = format!("{} is no good here: expected texts in quotes", shown(&entry.value));
+                self.wrong_at(entry.place, self.key(key), text);
+            }
+        }
+        texts
+    }
+
+    /// A list of durations.
+    pub fn durations(&mut self, key: &'static str, most: Duration) -> Vec<Duration> {
+        let texts = self.texts(key);
+        let mut durations = Vec::with_capacity(texts.len());
+        for found in texts {
+            let Some(duration) = units::duration(&found.value).filter(|duration| *duration <= most) else {
+                let (wrong, most) = (&found.value, units::written(most));
+                let text =
+                    format!("`{wrong}` is no good here: expected durations up to {most}, such as \"500ms\"");
+                self.wrong_at(found.place, self.key(key), text);
+                continue;
+            };
+            durations.push(duration);
+        }
+        durations
+    }
+
     /// A table in this table.
     pub fn table(&mut self, key: &'static str) -> Option<Reader<'a>> {
         let entry = self.take(key)?;
@@ -245,6 +309,17 @@ impl<'a> Reader<'a> {
 pub struct Found<T> {
     pub value: T,
     pub place: Place,
+}
+
+fn number(value: &Value, range: &RangeInclusive<f64>) -> Option<f64> {
+    let number = match value {
+        #[expect(clippy::cast_precision_loss, reason = "a rate or a share: far below 2^53")]
+        Value::Integer(number) => *number as f64,
+        Value::Float(number) => *number,
+        Value::Untyped(text) => text.trim().parse().ok()?,
+        _ => return None,
+    };
+    Some(number).filter(|number| range.contains(number))
 }
 
 fn shown(value: &Value) -> String {

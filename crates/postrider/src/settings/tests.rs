@@ -258,3 +258,35 @@ fn records_have_settings_of_their_own() {
     let told = mistakes(&format!("{sqs}dead_letter = \".dlq\"\n"), &[]);
     assert!(told.contains("SQS takes no dot"), "{told}");
 }
+
+#[test]
+fn n9_several_senders_are_one_transport() {
+    const MANY: &str = "[transports.resend]\nurl = \"resend://\"\nkey = \"k\"\n\
+                        [transports.mail]\nurl = \"reliable:\"\nsenders = [\"resend\", \"relay\"]\n";
+    let named = GOOD.replace("[lanes.mail]", "[lanes.mail]\ntransport = \"mail\"");
+    let settings = load(
+        &format!("{MANY}waits = [\"0s\", \"1s\"]\njitter = 0\ncool_down = \"5s\"\nrates = {{ resend = 2 }}\n{named}"),
+        &[],
+    )
+    .unwrap();
+    let reliable = settings.transports["mail"].reliable.as_ref().unwrap();
+    assert_eq!(
+        reliable.senders.iter().map(|sender| sender.value.as_str()).collect::<Vec<_>>(),
+        ["resend", "relay"]
+    );
+    assert_eq!(reliable.rates["resend"].to_string(), "2");
+    assert_eq!(reliable.plan.waits, [Duration::ZERO, Duration::from_secs(1)]);
+    assert_eq!(reliable.plan.cool_down, Duration::from_secs(5));
+    let wrong = |text: &str| mistakes(&format!("{}{named}", MANY.replace("\"relay\"]", text)), &[]);
+    assert!(
+        wrong("\"rely\"]").contains("transports.mail.senders: no [transports.rely]; did you mean `relay`?")
+    );
+    assert!(wrong("\"resend\"]").contains("`resend` is there twice"));
+    assert!(wrong("\"mail\"]").contains("`mail` sends no mails by itself"));
+    assert!(wrong("\"relay\"]\nwaits = [\"soon\"]").contains("expected durations"));
+    assert!(wrong("\"relay\"]\nrates = { other = 1 }").contains("`other` is none of the senders"));
+    assert!(wrong("\"relay\"]\nrates = { relay = 0 }").contains("expected a number"));
+    assert!(wrong("\"relay\"]\nconnections = 3").contains("takes nothing after"));
+    let none = mistakes(&format!("[transports.mail]\nurl = \"reliable:\"\n{named}"), &[]);
+    assert!(none.contains("`senders` is missing"), "{none}");
+}

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use crate::shop::Shop;
 
-const COMMANDS: [&[&str]; 22] = [
+const COMMANDS: [&[&str]; 26] = [
     &[],
     &["run"],
     &["demo"],
@@ -17,6 +17,10 @@ const COMMANDS: [&[&str]; 22] = [
     &["pause"],
     &["resume"],
     &["purge"],
+    &["suppress"],
+    &["suppress", "add"],
+    &["suppress", "remove"],
+    &["suppress", "list"],
     &["contract"],
     &["contract", "list"],
     &["contract", "show"],

@@ -12,5 +12,7 @@ mod own_table;
 mod prisma;
 mod rig;
 mod run;
+mod senders;
 mod settings;
 mod shop;
+mod suppress;

@@ -13,8 +13,10 @@ mod inspect;
 mod migrate;
 mod settle;
 mod store;
+mod suppressions;
 mod sweep;
 mod table;
 
 pub use store::MemoryStore;
+pub use suppressions::MemorySuppressions;
 pub use table::{MemoryTable, Row};

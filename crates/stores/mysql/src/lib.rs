@@ -11,6 +11,7 @@ mod produce;
 mod script;
 mod shape;
 mod store;
+mod suppressions;
 mod verify;
 
 pub use connect::{Database, Settings};

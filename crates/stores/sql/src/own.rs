@@ -1,26 +1,39 @@
-//! Our own two small tables beside a contract's: locks (leases of a name) and lanes (paused by an operator).
+//! Our own small tables beside a contract's: locks (leases of a name), lanes (paused by an operator), and the list of
+//! addresses and domains that get no mail any more.
 //!
-//! Owns: their DDL and statements. Must not: be needed: a database without them has no locks and no paused lanes.
+//! Owns: their DDL and statements. Must not: be needed: a database without them has no locks, no paused lanes, no list.
 //! Invariant: the database's clock decides when a lock runs out.
 
+pub mod suppressions;
+
 use crate::Dialect;
+use suppressions::SUPPRESSIONS;
 
 /// The table of named locks: `name`, `owner`, `expires_at`.
 pub const LOCKS: &str = "postrider_locks";
 /// The table of lanes that an operator touched: `lane`, `paused`, `changed_at`.
 pub const LANES: &str = "postrider_lanes";
 
-/// Both, in the order of [`create`].
-pub const TABLES: [&str; 2] = [LOCKS, LANES];
+/// All of them, in the order of [`create`].
+pub const TABLES: [&str; 3] = [LOCKS, LANES, SUPPRESSIONS];
 
-/// Creates both tables where they are missing.
-pub fn create(dialect: Dialect) -> [String; 2] {
+/// Creates the tables where they are missing.
+pub fn create(dialect: Dialect) -> [String; 3] {
     let (name, flag, time) = match dialect {
         Dialect::Postgres => ("text", "boolean", "timestamptz"),
         Dialect::Mysql => {
             ("varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", "boolean", "datetime(6)")
         }
         Dialect::Sqlite => ("TEXT", "INTEGER", "TEXT"),
+    };
+    // In the order of bytes, so that its index serves the pages whatever the database's language is.
+    let (entry, reason) = match dialect {
+        Dialect::Postgres => ("text COLLATE \"C\"", "text"),
+        Dialect::Mysql => (
+            "varchar(320) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            "varchar(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+        ),
+        Dialect::Sqlite => ("TEXT", "TEXT"),
     };
     [
         format!(
@@ -30,6 +43,10 @@ pub fn create(dialect: Dialect) -> [String; 2] {
         format!(
             "CREATE TABLE IF NOT EXISTS {LANES} (lane {name} NOT NULL PRIMARY KEY, paused {flag} NOT NULL, \
              changed_at {time} NOT NULL)"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS {SUPPRESSIONS} (entry {entry} NOT NULL PRIMARY KEY, reason {reason} NOT NULL, \
+             created_at {time} NOT NULL)"
         ),
     ]
 }

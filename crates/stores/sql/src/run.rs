@@ -14,6 +14,7 @@ mod produce;
 mod progress;
 mod ring;
 mod settle;
+pub mod suppressions;
 mod sweep;
 pub mod verify;
 
@@ -62,6 +63,16 @@ pub trait Run: Send + Sync {
         sql: &'static str,
         args: Vec<Value>,
     ) -> impl Future<Output = Result<Option<Vec<Vec<Value>>>, Error>> + Send;
+
+    /// The same for what only reads, beside whoever writes.
+    fn look(
+        &self,
+        doing: &str,
+        sql: &'static str,
+        args: Vec<Value>,
+    ) -> impl Future<Output = Result<Option<Vec<Vec<Value>>>, Error>> + Send {
+        self.ask(doing, sql, args)
+    }
 }
 
 /// What a script did.

@@ -11,6 +11,7 @@ mod produce;
 mod script;
 mod shape;
 mod store;
+mod suppressions;
 mod verify;
 mod wake;
 

@@ -6,7 +6,7 @@ use postrider_sql::bind::{self, Given};
 use postrider_sql::run::{Done, Progress, Run};
 use postrider_sql::{Bind, Dialect, Script, Step, Yields};
 use sqlx::query::Query;
-use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
+use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, Executor as _, Row as _, Sqlite, TypeInfo as _, ValueRef as _};
 use tokio::time::Instant;
 
@@ -38,15 +38,16 @@ impl Run for Database {
         sql: &'static str,
         args: Vec<Value>,
     ) -> Result<Option<Vec<Vec<Value>>>, Error> {
-        let mut patience = Patience::new(self, doing);
-        loop {
-            let query = args.iter().cloned().fold(sqlx::query(sql), one);
-            match query.fetch_all(&self.writer).await {
-                Ok(rows) => return Ok(Some(rows.iter().map(values).collect())),
-                Err(cause) if error::is_missing_table(&cause) => return Ok(None),
-                Err(cause) => patience.wait(cause).await?,
-            }
-        }
+        self.fetch(&self.writer, doing, sql, &args).await
+    }
+
+    async fn look(
+        &self,
+        doing: &str,
+        sql: &'static str,
+        args: Vec<Value>,
+    ) -> Result<Option<Vec<Vec<Value>>>, Error> {
+        self.fetch(&self.readers, doing, sql, &args).await
     }
 }
 
@@ -75,6 +76,24 @@ impl<'a> Patience<'a> {
 }
 
 impl Database {
+    async fn fetch(
+        &self,
+        pool: &SqlitePool,
+        doing: &str,
+        sql: &'static str,
+        args: &[Value],
+    ) -> Result<Option<Vec<Vec<Value>>>, Error> {
+        let mut patience = Patience::new(self, doing);
+        loop {
+            let query = args.iter().cloned().fold(sqlx::query(sql), one);
+            match query.fetch_all(pool).await {
+                Ok(rows) => return Ok(Some(rows.iter().map(values).collect())),
+                Err(cause) if error::is_missing_table(&cause) => return Ok(None),
+                Err(cause) => patience.wait(cause).await?,
+            }
+        }
+    }
+
     /// A single statement is a transaction by itself; what only reads leaves the writer alone.
     async fn try_run(&self, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, sqlx::Error> {
         let reads = |step: &Step| step.sql.trim_start().starts_with("SELECT");

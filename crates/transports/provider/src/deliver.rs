@@ -80,7 +80,7 @@ impl Provider {
                 untried.extend(recipients);
                 continue;
             }
-            let key = encode::key(&envelope.dedupe, part, parts.len());
+            let key = encode::key(&envelope.dedupe, &mail.message_id, part, parts.len());
             let job = Job { envelope, mail, draft: &draft, part, key };
             let answer = self.part(&job, deadline).await;
             sent.push(Sent { recipients, answer });

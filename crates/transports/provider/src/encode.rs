@@ -27,16 +27,17 @@ pub(crate) struct Job<'a> {
     pub key: String,
 }
 
-/// A key that a header can hold: the envelope's own where it fits, else its digest. Parts of a mail have one each.
-pub(crate) fn key(dedupe: &str, part: &Part, parts: usize) -> String {
+/// A key that a header can hold: the envelope's own where it fits, else its digest. Two lanes may use the same keys for
+/// different mails, so the Message-ID, which has the lane in it, is part of it; parts of a mail have one each.
+pub(crate) fn key(dedupe: &str, message_id: &str, part: &Part, parts: usize) -> String {
     let fits =
         dedupe.len() <= 180 && !dedupe.is_empty() && dedupe.bytes().all(|byte| byte.is_ascii_graphic());
     let base = if fits { dedupe.to_owned() } else { digest(dedupe.as_bytes()) };
-    if parts == 1 {
-        return base;
+    let mut about = vec![message_id];
+    if parts > 1 {
+        about.extend(part.addresses());
     }
-    let addresses: Vec<&str> = part.addresses().collect();
-    format!("{base}/{}", digest(addresses.join("\n").as_bytes()))
+    format!("{base}/{}", &digest(about.join("\n").as_bytes())[..24])
 }
 
 pub(crate) fn digest(bytes: &[u8]) -> String {

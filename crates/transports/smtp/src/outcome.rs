@@ -116,6 +116,7 @@ fn by_kind(kind: Kind, failure: Failure) -> Outcome {
 
 fn explain(failure: &mut Failure, refusal: &Refusal) {
     failure.detail.insert("status".to_owned(), Value::Int(i64::from(refusal.code)));
+    failure.detail.insert("stage".to_owned(), Value::Text(refusal.stage.name().to_owned()));
     let class = match (refusal.kind(), refusal.stage) {
         (Kind::Deferred, _) if refusal.judgement.slow => "rate_limited",
         (Kind::Rejected, Stage::Rcpt) => "invalid_recipient",

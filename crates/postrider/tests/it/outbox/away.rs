@@ -1,6 +1,8 @@
 //! A broker that is away at the start, or goes away, is waited for, and everybody is told (O10).
 
-use postrider_services::{Ministack, Nats, RabbitMq, Tansu};
+use postrider_services::{Ministack, Nats, RabbitMq};
+use rdkafka::mocking::MockCluster;
+use rdkafka::producer::DefaultProducerContext;
 
 use super::broker::{Broker, Protocol};
 use super::site::{Event, Site};
@@ -39,15 +41,15 @@ async fn write(site: &Site, names: std::ops::Range<u32>) {
     }
 }
 
-/// Away at the start; comes; goes while rows are written; comes again.
+/// Starts away, with rows waiting; comes; goes while rows are written; comes again.
 async fn comes_and_goes(broker: &Broker, come: &mut dyn FnMut(), go: &mut dyn FnMut()) {
+    broker.make(TOPIC).await;
     tokio::task::block_in_place(&mut *go);
     let site = Site::open(Kind::Sqlite, broker, "").await;
+    write(&site, 0..20).await;
     let running = site.start();
     says_so(&site, &running).await;
     tokio::task::block_in_place(&mut *come);
-    broker.make(TOPIC).await;
-    write(&site, 0..20).await;
     site.until_count("DELIVERED", 20).await;
     is_fine_again(&running).await;
     tokio::task::block_in_place(&mut *go);
@@ -80,30 +82,30 @@ async fn o10_rabbitmq_away_at_the_start_and_again_later() {
     comes_and_goes(&broker, &mut come, &mut go).await;
 }
 
-/// It forgets everything with a restart, and makes topics as they are written to. (The mock cluster that keeps its
-/// records lets go of its port while it is down, and ends the process if another has taken it.)
+/// The mock cluster keeps its records while it is down.
 #[tokio::test(flavor = "multi_thread")]
 async fn o10_kafka_away_at_the_start_and_again_later() {
-    let mut server = tokio::task::block_in_place(|| Tansu::start().unwrap());
-    let broker = Broker { protocol: Protocol::Kafka, url: server.url() };
-    tokio::task::block_in_place(|| server.kill());
+    let cluster: MockCluster<'static, DefaultProducerContext> = MockCluster::new(1).unwrap();
+    let broker =
+        Broker { protocol: Protocol::Kafka, url: format!("kafka://{}", cluster.bootstrap_servers()) };
+    cluster.create_topic(TOPIC, 3, 1).unwrap();
     let site = Site::open(Kind::Sqlite, &broker, "").await;
+    cluster.broker_down(1).unwrap();
+    write(&site, 0..20).await;
     let running = site.start();
     says_so(&site, &running).await;
-    tokio::task::block_in_place(|| server.start_again().unwrap());
-    broker.make(TOPIC).await;
-    write(&site, 0..20).await;
+    cluster.broker_up(1).unwrap();
     site.until_count("DELIVERED", 20).await;
     is_fine_again(&running).await;
-    assert_eq!(broker.read(TOPIC, 20).await.len(), 20);
-    tokio::task::block_in_place(|| server.kill());
+    cluster.broker_down(1).unwrap();
     write(&site, 20..40).await;
     until("the lane notices", PATIENCE, || async {
         (tokio::task::block_in_place(|| running.get("/readyz")).0 == 503).then_some(())
     })
     .await;
-    tokio::task::block_in_place(|| server.start_again().unwrap());
+    cluster.broker_up(1).unwrap();
     site.until_count("DELIVERED", 40).await;
+    assert!(broker.read(TOPIC, 40).await.len() >= 40);
 }
 
 /// The emulator forgets its queues with a restart, so rows come when there is a queue again.

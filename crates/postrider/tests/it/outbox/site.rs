@@ -97,16 +97,8 @@ impl Site {
     }
 
     pub async fn until_count(&self, status: &str, wanted: u64) {
-        let end = tokio::time::Instant::now() + PATIENCE;
-        while self.count(status).await != wanted {
-            if tokio::time::Instant::now() > end {
-                let columns = ["idempotency_key", "status", "retry_count", "last_error"];
-                let columns = columns.map(|name| self.sql.text(name)).join(", ");
-                let rows = self.sql.rows(&format!("SELECT {columns} FROM outbox")).await;
-                panic!("not {wanted} rows are {status}: {rows:#?}");
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
+        let what = format!("{wanted} rows are {status}");
+        until(&what, PATIENCE, || async { (self.count(status).await == wanted).then_some(()) }).await;
     }
 
     pub fn start(&self) -> Running {

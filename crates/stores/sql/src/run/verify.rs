@@ -187,12 +187,12 @@ fn duplicate_finding(columns: &str, values: u64) -> Finding {
 
 fn own_tables_finding(dialect: Dialect, there: bool) -> Finding {
     if there {
-        return ok("locks and pauses are kept in the database, for all instances".to_owned());
+        return ok("locks, pauses and suppressions are kept in the database, for all instances".to_owned());
     }
     Finding {
         level: Level::Warning,
         text:
-            "without our own two tables every instance runs the singleton duties, and no lane can be paused"
+            "without our own tables every instance runs the singleton duties, no lane can be paused, and no recipient suppressed"
                 .into(),
         mend: Some(own::create(dialect).join(";\n")),
     }

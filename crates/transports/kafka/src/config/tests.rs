@@ -44,13 +44,3 @@ fn credentials_need_tls_a_loopback_address_or_a_word() {
     assert!(read("kafkas://me:pw@h").is_ok());
     assert!(read("kafkas://me@h").is_err());
 }
-
-#[test]
-fn o04_the_delivery_timeout_follows_from_the_publish_timeout() {
-    let within = |url: &str, seconds| read(url).unwrap().within(Duration::from_secs(seconds)).timeout();
-    assert_eq!(within("kafka://h", 5), Duration::from_millis(4500));
-    assert_eq!(within("kafka://h", 20), Duration::from_secs(18));
-    assert_eq!(within("kafka://h?timeout=7s", 20), Duration::from_secs(7), "what is set stays");
-    let short = read("kafka://h?linger=400ms").unwrap().within(Duration::from_millis(500));
-    assert!(short.check().is_ok(), "{:?}", short.check());
-}

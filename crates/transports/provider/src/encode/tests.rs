@@ -13,11 +13,13 @@ fn names_are_quoted() {
 #[test]
 fn n8_a_key_is_stable_fits_a_header_and_tells_parts_apart() {
     let (one, two) = (Part { to: vec![mailbox(None)], ..Part::default() }, Part::default());
-    assert_eq!(key("event-7:42", &one, 1), "event-7:42");
-    assert_eq!(key("event-7:42", &one, 2), key("event-7:42", &one, 2));
-    assert_ne!(key("event-7:42", &one, 2), key("event-7:42", &two, 2));
+    let of = |dedupe: &str, part: &Part, parts| key(dedupe, "lane.7@example.org", part, parts);
+    assert!(of("event-7:42", &one, 1).starts_with("event-7:42/"));
+    assert_eq!(of("event-7:42", &one, 2), of("event-7:42", &one, 2));
+    assert_ne!(of("event-7:42", &one, 2), of("event-7:42", &two, 2));
+    assert_ne!(of("event-7:42", &one, 1), key("event-7:42", "other.7@example.org", &one, 1));
     for odd in ["", "two words", "ümlaut", &"x".repeat(181)] {
-        let key = key(odd, &one, 2);
+        let key = of(odd, &one, 2);
         assert!(key.len() <= 256 && key.bytes().all(|byte| byte.is_ascii_graphic()), "{key}");
     }
 }

@@ -1,0 +1,133 @@
+//! `suppress`: the list of addresses and domains that get no mail any more.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::sync::Arc;
+
+use postrider_mail::Address;
+use postrider_mail::address::parse_domain;
+use postrider_seams::Suppressions;
+use postrider_seams::suppression::folded;
+
+use super::Desk;
+use crate::cli::{SuppressAddArgs, SuppressCommand, SuppressListArgs, SuppressRemoveArgs};
+use crate::failure::Failure;
+use crate::table::{Table, plain};
+use crate::wiring::ComposerKind;
+
+/// A store's name, and its list.
+type List = (String, Arc<dyn Suppressions>);
+
+/// A cell is no wider than this.
+const CELL: usize = 60;
+
+pub async fn run(desk: &Desk, command: &SuppressCommand) -> Result<(), Failure> {
+    match command {
+        SuppressCommand::Add(args) => add(desk, args).await,
+        SuppressCommand::Remove(args) => remove(desk, args).await,
+        SuppressCommand::List(args) => list(desk, args).await,
+    }
+}
+
+async fn add(desk: &Desk, args: &SuppressAddArgs) -> Result<(), Failure> {
+    let entries = parsed(&args.entries)?;
+    for (store, suppressions) in lists(desk, args.store.as_deref())? {
+        for entry in &entries {
+            let new = suppressions.add(entry, &args.reason).await?;
+            eprintln!(
+                "{entry}: {} (store `{store}`)",
+                if new { "suppressed" } else { "was suppressed already" }
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn remove(desk: &Desk, args: &SuppressRemoveArgs) -> Result<(), Failure> {
+    let entries = parsed(&args.entries)?;
+    let mut missing: BTreeSet<&str> = entries.iter().map(String::as_str).collect();
+    for (store, suppressions) in lists(desk, args.store.as_deref())? {
+        for entry in &entries {
+            if suppressions.remove(entry).await? {
+                missing.remove(entry.as_str());
+                eprintln!("{entry}: gets mail again (store `{store}`)");
+            }
+        }
+    }
+    let missing: Vec<&str> = missing.into_iter().collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!("not on the list: {}", missing.join(", "))))
+}
+
+async fn list(desk: &Desk, args: &SuppressListArgs) -> Result<(), Failure> {
+    let lists = lists(desk, args.store.as_deref())?;
+    let [(_, suppressions)] = &lists[..] else {
+        let names: Vec<&str> = lists.iter().map(|(store, _)| store.as_str()).collect();
+        return Err(Failure::Misuse(format!(
+            "each store has a list of its own: --store {}",
+            names.join(" or ")
+        )));
+    };
+    // One more than is shown tells whether there are more.
+    let mut page = suppressions.page(args.after.as_deref(), args.limit.saturating_add(1)).await?;
+    let more = page.len() > args.limit as usize;
+    page.truncate(args.limit as usize);
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        for one in &page {
+            writeln!(out, "{}", serde_json::json!(one))?;
+        }
+    } else {
+        let mut table = Table::new(&["entry", "since", "reason"]);
+        for one in &page {
+            table.row(vec![plain(&one.entry, CELL), one.since.clone(), plain(&one.reason, CELL)]);
+        }
+        table.write(&mut out)?;
+    }
+    if let Some(last) = page.last().filter(|_| more) {
+        eprintln!("there are more: --after '{}'", last.entry);
+    }
+    Ok(())
+}
+
+/// The lists of the stores that mail lanes use, or of the named one.
+fn lists(desk: &Desk, store: Option<&str>) -> Result<Vec<List>, Failure> {
+    let mails = |composer: &str| ComposerKind::of(composer).is_ok_and(ComposerKind::makes_mails);
+    let stores: BTreeSet<&str> = if let Some(name) = store {
+        if !desk.settings.stores.contains_key(name) {
+            let remedy = crate::settings::suggest(name, desk.settings.stores.keys().map(String::as_str));
+            return Err(Failure::Misuse(format!("no store `{name}`{remedy}")));
+        }
+        BTreeSet::from([name])
+    } else {
+        let lanes = desk.settings.lanes.iter();
+        let lanes = lanes.filter(|lane| mails(&lane.contract.stages[lane.stage].composer));
+        lanes.map(|lane| lane.store.as_str()).collect()
+    };
+    if stores.is_empty() {
+        return Err(Failure::Misuse("no lane sends mails: name a store with --store".to_owned()));
+    }
+    Ok(stores.into_iter().map(|name| (name.to_owned(), desk.wiring.suppressions(name))).collect())
+}
+
+/// As the list writes them; every mistake at once.
+fn parsed(entries: &[String]) -> Result<Vec<String>, Failure> {
+    let mut mistakes = Vec::new();
+    let mut parsed = Vec::new();
+    for entry in entries {
+        let text = entry.trim();
+        let domain = text.strip_prefix('@').unwrap_or(text);
+        let read = if domain.contains('@') {
+            Address::parse(text).map(|address| address.as_str().to_owned()).map_err(|error| error.to_string())
+        } else {
+            parse_domain(domain).ok_or_else(|| format!("`{domain}` is neither an address nor a domain"))
+        };
+        match read {
+            Ok(entry) => parsed.push(folded(&entry)),
+            Err(text) => mistakes.push(text),
+        }
+    }
+    if mistakes.is_empty() { Ok(parsed) } else { Err(Failure::Misuse(mistakes.join("; "))) }
+}

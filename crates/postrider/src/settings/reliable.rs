@@ -1,0 +1,82 @@
+//! `[transports.NAME]` with `url = "reliable:"`: several transports as one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use postrider_sender::Plan;
+
+use super::load::Written;
+use super::mistake::{Mistake, suggest};
+use super::reader::{Context, Found, Reader};
+
+/// What the table says besides its URL; the names are looked up later.
+#[derive(Debug, Clone)]
+pub struct ReliableSettings {
+    /// In the order in which they are asked.
+    pub senders: Vec<Found<String>>,
+    /// Mails a second, by sender.
+    pub rates: BTreeMap<String, f64>,
+    pub plan: Plan,
+}
+
+impl ReliableSettings {
+    pub fn read(reader: &mut Reader<'_>) -> Self {
+        let mut plan = Plan::default();
+        let senders = reader.texts("senders");
+        if senders.is_empty() {
+            let none = None::<()>;
+            reader.required("senders", none, "senders = [\"ses\", \"relay\"], the names of other transports");
+        }
+        let most = Duration::from_mins(5);
+        let waits: Vec<Duration> = reader.durations("waits", most);
+        if !waits.is_empty() {
+            plan.waits = waits;
+        }
+        if let Some(jitter) = reader.number("jitter", 0.0..=1.0) {
+            plan.jitter = jitter;
+        }
+        if let Some(time) = reader.duration("cool_down", Duration::ZERO..=Duration::from_hours(1)) {
+            plan.cool_down = time;
+        }
+        if let Some(time) = reader.duration("patience", Duration::ZERO..=most) {
+            plan.patience = time;
+        }
+        let rates = reader.table("rates").map(|rates| rates.numbers(0.001..=1_000_000.0)).unwrap_or_default();
+        for name in rates.keys().filter(|name| !senders.iter().any(|sender| sender.value == **name)) {
+            reader.wrong_at(
+                reader.place().clone(),
+                reader.key("rates"),
+                format!("`{name}` is none of the senders"),
+            );
+        }
+        Self { senders, rates, plan }
+    }
+}
+
+/// Are the senders there, and do they send mails?
+pub(super) fn check(written: &Written, context: &Context<'_>) {
+    for transport in &written.transports {
+        let Some(reliable) = &transport.reliable else { continue };
+        let mut before = Vec::new();
+        for sender in &reliable.senders {
+            let name = sender.value.as_str();
+            let found = written.transports.iter().find(|other| other.name == name);
+            let known = written.transport_names.iter().any(|known| known == name);
+            let text = match found {
+                _ if before.contains(&name) => Some(format!("`{name}` is there twice")),
+                Some(other) if other.kind.sends_mail() => None,
+                Some(_) => Some(format!("`{name}` sends no mails by itself")),
+                // Its own mistakes were told.
+                None if known => None,
+                None => {
+                    let others = written.transport_names.iter().map(String::as_str);
+                    Some(format!("no [transports.{name}]{}", suggest(name, others)))
+                }
+            };
+            before.push(name);
+            let key = format!("transports.{}.senders", transport.name);
+            let note = |text| Mistake { place: sender.place.clone(), key, text };
+            context.mistakes.borrow_mut().extend(text.map(note));
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What stands between a mail lane and its transports: several senders as one, and the suppression list.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use postrider_seams::{Suppressions, ThreadDice, Transport};
+use postrider_sender::{Reliable, Sender, Suppressing};
+
+use super::{ComposerKind, Database, TransportKind, Wiring, connect_transport};
+use crate::failure::Failure;
+use crate::settings::{LaneSettings, ReliableSettings};
+
+impl Wiring {
+    /// The lane's target. Nothing is connected yet; a folder is made.
+    pub fn transport(&self, lane: &LaneSettings) -> Result<Arc<dyn Transport>, Failure> {
+        let name = &lane.transport;
+        let transport = match &self.targets[name].reliable {
+            Some(settings) => {
+                let lease = lane.contract.stages[lane.stage].lease.duration;
+                self.reliable(name, settings, lane.limits.timeout)?.within(lease)
+            }
+            None => self.plain(name, lane.limits.timeout)?,
+        };
+        let composer = &lane.contract.stages[lane.stage].composer;
+        if !ComposerKind::of(composer).is_ok_and(ComposerKind::makes_mails) {
+            return Ok(transport);
+        }
+        Ok(Arc::new(Suppressing::new(transport, self.suppressions(&lane.store), name)))
+    }
+
+    /// A transport by its name; lanes and senders with the same target share its connections.
+    fn plain(&self, name: &str, timeout: Duration) -> Result<Arc<dyn Transport>, Failure> {
+        let mut made = self.transports.lock().unwrap_or_else(PoisonError::into_inner);
+        let target = &self.targets[name];
+        let key = (name.to_owned(), (target.kind == TransportKind::Kafka).then_some(timeout));
+        if let Some(transport) = made.get(&key) {
+            return Ok(Arc::clone(transport));
+        }
+        let transport = connect_transport(target, &self.base, timeout)
+            .map_err(|text| Failure::Failed(format!("transport `{name}`: {text}")))?;
+        made.insert(key, Arc::clone(&transport));
+        Ok(transport)
+    }
+
+    /// Several senders as one: lanes share what is known of them.
+    fn reliable(
+        &self,
+        name: &str,
+        settings: &ReliableSettings,
+        timeout: Duration,
+    ) -> Result<Arc<Reliable>, Failure> {
+        let mut made = self.reliables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reliable) = made.get(name) {
+            return Ok(Arc::clone(reliable));
+        }
+        let senders: Result<Vec<Sender>, Failure> = settings
+            .senders
+            .iter()
+            .map(|sender| {
+                let name = sender.value.clone();
+                let rate = settings.rates.get(&name).copied();
+                Ok(Sender { transport: self.plain(&name, timeout)?, name, rate })
+            })
+            .collect();
+        let reliable = Arc::new(Reliable::new(senders?, settings.plan.clone(), Arc::new(ThreadDice)));
+        made.insert(name.to_owned(), Arc::clone(&reliable));
+        Ok(reliable)
+    }
+
+    /// The list of a store: all its mail lanes honour it.
+    pub fn suppressions(&self, store: &str) -> Arc<dyn Suppressions> {
+        match self.databases.get(store).expect("the settings were looked up: every lane's store is there") {
+            Database::Postgres(database) => Arc::new((**database).clone()),
+            Database::Mysql(database) => Arc::new(database.clone()),
+            Database::Sqlite(database) => Arc::new(database.clone()),
+        }
+    }
+}

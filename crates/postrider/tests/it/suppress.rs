@@ -1,0 +1,136 @@
+//! The suppression list, on each database, with the real binary and a real relay.
+
+use crate::rig::database::{Kind, fresh};
+use crate::rig::home::Home;
+use crate::rig::relay::Relay;
+use crate::rig::sql::Sql;
+use crate::rig::wait::{PATIENCE, until};
+use crate::shop::Shop;
+
+fn send(shop: &Shop, to: &[&str], subject: &str) -> String {
+    let mut arguments = vec!["send", "mail", "--subject", subject, "--text", "hi"];
+    for to in to {
+        arguments.extend(["--to", to]);
+    }
+    shop.run(&arguments).fine().out.trim().to_owned()
+}
+
+/// Status, attempts and the other columns of a row that is over.
+async fn over(sql: &Sql, id: &str) -> (String, String, String, String) {
+    let [attempts, key] = ["retry_count", "id"].map(|column| sql.text(column));
+    let query = format!(
+        "SELECT status, {attempts}, COALESCE(last_error, ''), COALESCE({}, '') FROM mail_outbox WHERE {key} = '{id}'",
+        sql.text("recipient_results")
+    );
+    let rows = until("the row is over", PATIENCE, || async {
+        let rows = sql.rows(&query).await.ok()?;
+        matches!(rows.first()?.first()?.as_deref()?, "sent" | "failed").then_some(rows)
+    })
+    .await;
+    let text = |at: usize| rows[0][at].clone().unwrap_or_default();
+    (text(0), text(1), text(2), text(3))
+}
+
+async fn entries(sql: &Sql) -> Vec<String> {
+    let rows = sql.rows("SELECT entry FROM postrider_suppressions ORDER BY entry").await.unwrap();
+    rows.into_iter().flatten().flatten().collect()
+}
+
+async fn the_list_is_honoured(kind: Kind, name: &str) {
+    let mut home = Home::new();
+    let (url, sql) = fresh(kind, name, &home.shop).await;
+    let relay = Relay::shared();
+    home.settle_in(&format!(
+        "[stores.main]\nurl = \"{url}\"\n[transports.relay]\nurl = \"smtp://{}\"\n\
+         [mail]\nfrom = \"shop@example.com\"\n[lanes.mail]\ncontract = \"mail_outbox\"\npoll = \"50ms\"\n",
+        relay.address
+    ));
+    let early = home.shop.run(&["suppress", "list"]).code(1);
+    let remedy = if kind == Kind::Sqlite { "is the path right" } else { "postrider migrate" };
+    assert!(early.err.contains(remedy), "{}", early.err);
+    home.shop.run(&["migrate"]).fine();
+    home.shop.run(&["suppress", "add", "Ann@Example.COM", "MÜNCHEN.example", "--reason", "it's over"]).fine();
+    assert_eq!(entries(&sql).await, ["ann@example.com", "xn--mnchen-3ya.example"]);
+    let again = home.shop.run(&["suppress", "add", "ann@example.com"]).fine();
+    assert!(again.err.contains("already"), "{}", again.err);
+
+    let worker = home.start_worker();
+    let mark = format!("{name}-{:08x}", rand::random::<u32>());
+    let gone = format!("rcpt-550-{mark}@example.com");
+    let policy = format!("rcpt-554-{mark}@example.com");
+
+    let (status, attempts, error, _) = over(&sql, &send(&home.shop, &["ANN@example.com"], &mark)).await;
+    assert_eq!((status.as_str(), attempts.as_str()), ("failed", "1"));
+    assert!(error.contains("ann@example.com is on the list (it's over)"), "{error}");
+    let (status, ..) = over(&sql, &send(&home.shop, &["eve@münchen.example"], &mark)).await;
+    assert_eq!(status, "failed");
+
+    let (status, _, _, results) =
+        over(&sql, &send(&home.shop, &["bob@example.com", "ann@example.com"], &mark)).await;
+    assert_eq!(status, "sent");
+    let results: serde_json::Value = serde_json::from_str(&results).unwrap();
+    assert_eq!(
+        (&results[0]["address"], &results[0]["result"]),
+        (&"ann@example.com".into(), &"refused".into())
+    );
+    assert_eq!(
+        (&results[1]["address"], &results[1]["result"]),
+        (&"bob@example.com".into(), &"accepted".into())
+    );
+
+    let (status, attempts, error, _) = over(&sql, &send(&home.shop, &[&gone], &mark)).await;
+    assert_eq!((status.as_str(), attempts.as_str()), ("failed", "1"));
+    assert!(error.contains("5.1.1"), "{error}");
+    let (_, _, error, _) = over(&sql, &send(&home.shop, &[&gone], &mark)).await;
+    assert!(error.contains("is on the list (550 5.1.1"), "{error}");
+    let (status, _, error, _) = over(&sql, &send(&home.shop, &[&policy], &mark)).await;
+    assert!(status == "failed" && error.contains("5.7.1"), "{error}");
+    assert_eq!(entries(&sql).await, ["ann@example.com", &gone, "xn--mnchen-3ya.example"]);
+
+    let first = home.shop.run(&["suppress", "list", "--json", "--limit", "2"]).fine();
+    assert_eq!(
+        first.json().iter().map(|one| &one["entry"]).collect::<Vec<_>>(),
+        ["ann@example.com", gone.as_str()]
+    );
+    assert!(first.json()[0]["since"].as_str().unwrap().ends_with('Z'));
+    assert!(first.err.contains(&format!("--after '{gone}'")), "{}", first.err);
+    let second = home.shop.run(&["suppress", "list", "--json", "--after", &gone]).fine();
+    assert_eq!((second.json().len(), second.err.as_str()), (1, ""));
+
+    home.shop.run(&["suppress", "remove", "ANN@EXAMPLE.com", "münchen.example"]).fine();
+    assert_eq!(entries(&sql).await, [gone.as_str()]);
+    home.shop.run(&["suppress", "remove", "ann@example.com"]).code(1);
+    let (status, ..) = over(&sql, &send(&home.shop, &["ann@example.com"], &mark)).await;
+    assert_eq!(status, "sent", "an entry that is taken off takes effect at once");
+    let sent: Vec<Vec<String>> = relay.accepted(&mark).into_iter().map(|entry| entry.to).collect();
+    assert_eq!(sent, [["bob@example.com"], ["ann@example.com"]]);
+    home.stop(worker).await;
+    sql.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m09_postgres_honours_the_suppression_list() {
+    the_list_is_honoured(Kind::Postgres, "suppress").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m09_mariadb_honours_the_suppression_list() {
+    the_list_is_honoured(Kind::MariaDb, "suppress").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m09_sqlite_honours_the_suppression_list() {
+    the_list_is_honoured(Kind::Sqlite, "suppress").await;
+}
+
+#[test]
+fn what_is_neither_an_address_nor_a_domain_is_refused() {
+    let shop = Shop::ready();
+    let said = shop.run(&["suppress", "add", "fine@example.com", "two words", "a@b@", "localhost"]).code(2);
+    for wrong in ["two words", "a@b@", "localhost"] {
+        assert!(said.err.contains(wrong), "{}", said.err);
+    }
+    assert_eq!(shop.run(&["suppress", "list", "--json"]).fine().out, "", "nothing was added");
+    let said = shop.run(&["suppress", "list", "--store", "mian"]).code(2);
+    assert!(said.err.contains("did you mean `main`?"), "{}", said.err);
+}

@@ -1,0 +1,42 @@
+//! One sender and what is known of it: its rate, and until when it is left alone.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Sender;
+use super::bucket::Bucket;
+
+pub(super) struct Channel {
+    pub sender: Sender,
+    pub bucket: Option<Bucket>,
+    cool_until: Mutex<Option<Instant>>,
+}
+
+impl Channel {
+    pub fn new(sender: Sender) -> Self {
+        let bucket = sender.rate.filter(|rate| *rate > 0.0).map(Bucket::new);
+        Self { sender, bucket, cool_until: Mutex::default() }
+    }
+
+    /// How long it is still left alone.
+    pub fn cools_for(&self, now: Instant) -> Option<Duration> {
+        let until = *self.cool_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.map(|until| until.saturating_duration_since(now)).filter(|rest| !rest.is_zero())
+    }
+
+    /// Leaves it alone for this long, or longer if that was so already.
+    pub fn cool(&self, now: Instant, time: Duration, reason: &str) {
+        let mut until = self.cool_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_warm = until.is_none_or(|until| until <= now);
+        *until = Some(until.map_or(now + time, |until| until.max(now + time)));
+        if was_warm {
+            tracing::warn!(sender = self.sender.name, ?time, reason, "the sender is left alone for a while");
+        }
+    }
+
+    pub fn warm(&self) {
+        *self.cool_until.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}

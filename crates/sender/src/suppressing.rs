@@ -1,0 +1,210 @@
+//! Drops suppressed recipients before a mail is sent, and puts those on the list that a receiver says do not exist.
+//!
+//! The list is asked once per call of the transport, so an entry takes effect with the next mail, on every instance.
+//! While it can't be read nothing is sent: the rows are deferred, unspent.
+
+mod bounce;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_seams::envelope::{Mail, Recipient, RecipientResult};
+use postrider_seams::suppression::{Suppressions, folded};
+use postrider_seams::{Content, Envelope, Failure, Outcome, Transport, Value, transport};
+use tokio::time::{Instant, timeout_at};
+
+/// How long the list may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A database without a list is asked again after this long: `migrate` may have made one.
+const ABSENT: Duration = Duration::from_secs(5);
+
+/// A mail transport that honours a list.
+pub struct Suppressing {
+    inner: Arc<dyn Transport>,
+    list: Arc<dyn Suppressions>,
+    /// What outcomes call the transport, where it does not say so itself.
+    name: String,
+    absent_until: Mutex<Option<Instant>>,
+}
+
+impl Suppressing {
+    pub fn new(inner: Arc<dyn Transport>, list: Arc<dyn Suppressions>, name: impl Into<String>) -> Self {
+        Self { inner, list, name: name.into(), absent_until: Mutex::default() }
+    }
+
+    /// The reason of every entry that concerns these mails.
+    async fn listed(
+        &self,
+        batch: &[Envelope],
+        deadline: Instant,
+    ) -> Result<BTreeMap<String, String>, String> {
+        let now = Instant::now();
+        if self.absent().is_some_and(|until| now < until) {
+            return Ok(BTreeMap::new());
+        }
+        let addresses = batch.iter().filter_map(mail).flat_map(|mail| &mail.to);
+        let entries: BTreeSet<String> = addresses.flat_map(|address| entries(address)).collect();
+        if entries.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let entries: Vec<String> = entries.into_iter().collect();
+        match timeout_at(deadline.min(now + PATIENCE), self.list.among(&entries)).await {
+            Ok(Ok(Some(found))) => Ok(found),
+            Ok(Ok(None)) => {
+                *self.absent() = Some(now + ABSENT);
+                Ok(BTreeMap::new())
+            }
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("no answer in time".to_owned()),
+        }
+    }
+
+    fn absent(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.absent_until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn learn(&self, outcome: &Outcome, mail: &Mail) {
+        for (address, reply) in bounce::gone(outcome, mail) {
+            let entry = folded(&address);
+            match self.list.add(&entry, &reply).await {
+                Ok(true) => tracing::info!(entry, reply, "the address does not exist; it is suppressed"),
+                Ok(false) => {}
+                Err(error) => tracing::warn!(entry, %error, "the address could not be put on the list"),
+            }
+        }
+    }
+
+    /// Sends, and looks at what came of it.
+    async fn pass(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
+        let mut outcomes = self.inner.deliver(batch, deadline).await;
+        for (envelope, outcome) in batch.iter().zip(&mut outcomes) {
+            if let Content::Mail(mail) = &envelope.content {
+                self.learn(outcome, mail).await;
+                self.finish(outcome, mail);
+            }
+        }
+        outcomes
+    }
+
+    /// Nobody can act on an address that does not exist; and every outcome says who gave it.
+    fn finish(&self, outcome: &mut Outcome, mail: &Mail) {
+        if let Outcome::Rejected(failure) = outcome
+            && !failure.partly
+            && bounce::nobody_is_there(failure, mail)
+        {
+            *outcome = Outcome::Skipped(std::mem::take(failure));
+        }
+        let detail = match outcome {
+            Outcome::Delivered(receipt) => &mut receipt.detail,
+            Outcome::Retryable(failure)
+            | Outcome::Rejected(failure)
+            | Outcome::Skipped(failure)
+            | Outcome::Deferred(failure)
+            | Outcome::Refused(failure)
+            | Outcome::Uncertain(failure) => &mut failure.detail,
+        };
+        detail.entry("provider".to_owned()).or_insert_with(|| Value::Text(self.name.clone()));
+    }
+}
+
+#[async_trait]
+impl Transport for Suppressing {
+    fn batch(&self) -> usize {
+        self.inner.batch()
+    }
+
+    fn concurrency(&self) -> usize {
+        self.inner.concurrency()
+    }
+
+    fn keeps_order(&self) -> bool {
+        self.inner.keeps_order()
+    }
+
+    fn drops_repeats(&self) -> bool {
+        self.inner.drops_repeats()
+    }
+
+    async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
+        let listed = match self.listed(batch, deadline).await {
+            Ok(listed) => listed,
+            Err(reason) => {
+                let reason = format!("the suppression list can't be read: {reason}");
+                let failure = Failure { after: Some(ABSENT), ..Failure::new(reason) };
+                return vec![Outcome::Deferred(failure); batch.len()];
+            }
+        };
+        if listed.is_empty() {
+            return self.pass(batch, deadline).await;
+        }
+        let (mut outcomes, mut places, mut rest) = (vec![None; batch.len()], Vec::new(), Vec::new());
+        for (place, envelope) in batch.iter().enumerate() {
+            match narrowed(envelope, &listed) {
+                Ok(envelope) => {
+                    places.push(place);
+                    rest.push(envelope);
+                }
+                Err(outcome) => outcomes[place] = Some(outcome),
+            }
+        }
+        if !rest.is_empty() {
+            let answered = self.pass(&rest, deadline).await;
+            if answered.len() != rest.len() {
+                // The caller knows what to make of a lost count.
+                return Vec::new();
+            }
+            for (place, outcome) in places.into_iter().zip(answered) {
+                outcomes[place] = Some(outcome);
+            }
+        }
+        outcomes.into_iter().map(|outcome| outcome.expect("each was narrowed away or sent")).collect()
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        self.inner.probe().await
+    }
+}
+
+fn mail(envelope: &Envelope) -> Option<&Mail> {
+    match &envelope.content {
+        Content::Mail(mail) => Some(mail),
+        _ => None,
+    }
+}
+
+/// What may be on the list because of an address: itself, and its domain.
+fn entries(address: &str) -> Vec<String> {
+    let address = folded(address);
+    let domain = address.rsplit_once('@').map(|(_, domain)| domain.to_owned());
+    std::iter::once(address).chain(domain).collect()
+}
+
+/// The envelope without its suppressed recipients, which are told as refused; or what becomes of it if none is left.
+fn narrowed(envelope: &Envelope, listed: &BTreeMap<String, String>) -> Result<Envelope, Outcome> {
+    let why = |address: &String| entries(address).iter().find_map(|entry| listed.get_key_value(entry));
+    let Some(all) = mail(envelope).filter(|mail| mail.to.iter().any(|address| why(address).is_some())) else {
+        return Ok(envelope.clone());
+    };
+    let mut mail = all.clone();
+    mail.to.retain(|address| why(address).is_none());
+    let suppressed = all.to.iter().filter_map(|address| {
+        let (entry, reason) = why(address)?;
+        let reply = format!("suppressed: {entry} is on the list ({reason})");
+        Some(Recipient { address: address.clone(), result: RecipientResult::Refused, reply })
+    });
+    mail.served.extend(suppressed);
+    if !mail.to.is_empty() {
+        return Ok(Envelope { content: Content::Mail(mail), ..envelope.clone() });
+    }
+    let reason = mail.served.last().map(|last| last.reply.clone()).unwrap_or_default();
+    let mut failure = Failure::new(reason);
+    failure.partly = mail.served.iter().any(|served| served.result == RecipientResult::Accepted);
+    let recipients = serde_json::to_string(&mail.served).expect("addresses and words are text");
+    failure.detail.insert("recipients".to_owned(), Value::Text(recipients));
+    failure.detail.insert("code".to_owned(), Value::Text("invalid_recipient".to_owned()));
+    // Those who have it keep the row from failing; else nobody can act on it.
+    Err(if failure.partly { Outcome::Rejected(failure) } else { Outcome::Skipped(failure) })
+}

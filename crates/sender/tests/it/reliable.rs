@@ -1,0 +1,231 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use postrider_seams::{Envelope, Failure, Outcome, Transport, transport};
+use postrider_sender::{Plan, Reliable, Sender};
+use tokio::time::Instant;
+
+use crate::world::*;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+fn reliable(senders: &[(&str, &Arc<Scripted>)]) -> Arc<Reliable> {
+    rated(senders, None)
+}
+
+fn rated(senders: &[(&str, &Arc<Scripted>)], rate: Option<f64>) -> Arc<Reliable> {
+    let senders = senders
+        .iter()
+        .map(|(name, transport)| Sender {
+            name: (*name).to_owned(),
+            transport: Arc::clone(transport) as Arc<dyn Transport>,
+            rate,
+        })
+        .collect();
+    Arc::new(Reliable::new(senders, Plan::default(), Arc::new(Fair)))
+}
+
+async fn send(reliable: &impl Transport, key: &str) -> Outcome {
+    one(reliable, mail(key, &["ann@example.com"]), MINUTE).await
+}
+
+async fn one(reliable: &(impl Transport + ?Sized), envelope: Envelope, time: Duration) -> Outcome {
+    let mut outcomes = reliable.deliver(&[envelope], Instant::now() + time).await;
+    assert_eq!(outcomes.len(), 1, "one outcome per envelope");
+    outcomes.remove(0)
+}
+
+#[tokio::test(start_paused = true)]
+async fn n2_inner_tries_are_one_outcome() {
+    let first = Scripted::new([later(), later()]);
+    let outcome = send(&*reliable(&[("a", &first)]), "k").await;
+    assert!(matches!(&outcome, Outcome::Delivered(receipt) if receipt.id.as_deref() == Some("id")));
+    assert_eq!(provider(&outcome), "a");
+    assert_eq!(first.times(), [0, 500, 2500], "by the plan");
+}
+
+#[tokio::test(start_paused = true)]
+async fn n9_a_wish_to_wait_is_kept_and_a_long_one_is_a_cool_down() {
+    let first = Scripted::new([wait(4)]);
+    send(&*reliable(&[("a", &first)]), "k").await;
+    assert_eq!(first.times(), [0, 4000]);
+
+    let (first, second) = (Scripted::new([wait(600)]), Scripted::new([]));
+    let both = reliable(&[("a", &first), ("b", &second)]);
+    assert_eq!(provider(&send(&*both, "k1").await), "b");
+    tokio::time::advance(Duration::from_secs(599)).await;
+    assert_eq!(provider(&send(&*both, "k2").await), "b");
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert_eq!(provider(&send(&*both, "k3").await), "a");
+    assert_eq!((first.count(), second.count()), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn n9_the_next_sender_takes_over_and_the_first_is_left_alone_for_a_while() {
+    let (first, second) = (Scripted::new([away(), away(), away()]), Scripted::new([]));
+    let both = reliable(&[("a", &first), ("b", &second)]);
+    assert_eq!(provider(&send(&*both, "k1").await), "b");
+    assert_eq!(first.count(), 3);
+    assert_eq!(provider(&send(&*both, "k2").await), "b");
+    assert_eq!(first.count(), 3, "it cools down");
+    tokio::time::advance(Duration::from_secs(31)).await;
+    assert_eq!(provider(&send(&*both, "k3").await), "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn n9_what_is_the_mails_own_fault_is_not_tried_elsewhere() {
+    let (first, second) =
+        (Scripted::new([Answer::Say(Outcome::Rejected(Failure::new("no such user")))]), Scripted::new([]));
+    let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
+    assert!(matches!(outcome, Outcome::Rejected(_)));
+    assert_eq!((first.count(), second.count()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_partly_taken_mail_goes_back_to_its_row() {
+    let partly = Failure { partly: true, ..Failure::new("some") };
+    let (first, second) = (Scripted::new([Answer::Say(Outcome::Retryable(partly))]), Scripted::new([]));
+    let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
+    assert!(matches!(outcome, Outcome::Retryable(failure) if failure.partly));
+    assert_eq!((first.count(), second.count()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn g3_senders_that_refuse_us_are_passed_over_and_all_of_them_stop_the_lane() {
+    let (first, second) = (Scripted::new([refused()]), Scripted::new([]));
+    let both = reliable(&[("a", &first), ("b", &second)]);
+    assert_eq!(provider(&send(&*both, "k").await), "b");
+    assert_eq!(first.count(), 1, "a refusal of us is not tried again");
+
+    let (first, second) = (Scripted::new([refused()]), Scripted::new([refused()]));
+    let both = reliable(&[("a", &first), ("b", &second)]);
+    assert!(matches!(send(&*both, "k1").await, Outcome::Refused(_)));
+    let outcome = send(&*both, "k2").await;
+    assert!(matches!(&outcome, Outcome::Deferred(failure) if failure.after.is_some()), "{outcome:?}");
+    both.probe().await.unwrap();
+    assert_eq!(provider(&send(&*both, "k3").await), "a", "a good probe ends the cool-down");
+}
+
+#[tokio::test(start_paused = true)]
+async fn g1_senders_that_are_all_away_are_unreachable() {
+    let (first, second) = (Scripted::new(vec![away(); 3]), Scripted::new(vec![away(); 3]));
+    let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
+    assert!(matches!(outcome, Outcome::Retryable(failure) if failure.unreachable));
+    let (first, second) = (Scripted::new(vec![away(); 3]), Scripted::new(vec![later(); 3]));
+    let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
+    assert!(matches!(&outcome, Outcome::Retryable(failure) if !failure.unreachable), "{outcome:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn n9_no_answer_is_never_failed_over_in_the_same_attempt() {
+    let (first, second) = (Scripted::new([uncertain()]), Scripted::new([]));
+    let both = reliable(&[("a", &first), ("b", &second)]);
+    assert!(matches!(send(&*both, "k").await, Outcome::Uncertain(_)));
+    assert_eq!((first.count(), second.count()), (1, 0));
+    assert_eq!(provider(&send(&*both, "k").await), "a", "the next attempt asks the same sender first");
+}
+
+#[tokio::test(start_paused = true)]
+async fn n9_a_sender_that_may_have_it_is_asked_first_even_while_it_cools_down() {
+    let first = Scripted::new([uncertain(), later(), later(), later()]);
+    let second = Scripted::new([]);
+    let both = reliable(&[("a", &first), ("b", &second)]);
+    assert!(matches!(send(&*both, "k").await, Outcome::Uncertain(_)));
+    assert_eq!(provider(&send(&*both, "other").await), "b", "after three failures of the first");
+    assert_eq!((first.count(), second.count()), (4, 1));
+    assert_eq!(provider(&send(&*both, "k").await), "a");
+    assert_eq!((first.count(), second.count()), (5, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn n9_where_repeats_are_dropped_no_answer_is_tried_again_at_the_same_sender() {
+    let (first, second) = (Scripted::idempotent([uncertain()]), Scripted::new([]));
+    assert_eq!(provider(&send(&*reliable(&[("a", &first), ("b", &second)]), "k").await), "a");
+    assert_eq!((first.count(), second.count()), (2, 0));
+
+    let first = Scripted::idempotent([uncertain(), away(), away()]);
+    let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
+    assert!(matches!(outcome, Outcome::Uncertain(_)), "the first try may have been taken: {outcome:?}");
+    assert_eq!((first.count(), second.count()), (3, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn n9_concurrent_sends_of_one_key_are_one_send() {
+    let slow = Answer::After(Duration::from_secs(3), delivered("once"));
+    let first = Scripted::new([slow]);
+    let only = reliable(&[("a", &first)]);
+    let (one, two) = tokio::join!(send(&*only, "k"), send(&*only, "k"));
+    assert_eq!(one, two);
+    assert_eq!(first.count(), 1);
+    send(&*only, "k").await;
+    assert_eq!(first.count(), 2, "a later send is a send of its own");
+    let (_, _) = tokio::join!(send(&*only, "k1"), send(&*only, "k2"));
+    assert_eq!(first.count(), 4, "other keys are other mails");
+}
+
+#[tokio::test(start_paused = true)]
+async fn n9_a_send_that_was_given_up_stops_no_later_one() {
+    let first = Scripted::new([Answer::After(Duration::from_hours(1), delivered("never"))]);
+    let only = reliable(&[("a", &first)]);
+    let given_up = tokio::time::timeout(Duration::from_secs(1), send(&*only, "k")).await;
+    assert!(given_up.is_err());
+    assert!(matches!(send(&*only, "k").await, Outcome::Delivered(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn n9_everything_ends_within_three_quarters_of_the_lease() {
+    let endless = || Scripted::new(vec![wait(9); 100]);
+    let (first, second) = (endless(), endless());
+    let both = reliable(&[("a", &first), ("b", &second)]);
+    let lane = both.within(Duration::from_secs(20));
+    let started = Instant::now();
+    let outcome = one(&*lane, mail("k", &["ann@example.com"]), Duration::from_mins(5)).await;
+    assert!(matches!(outcome, Outcome::Retryable(_)));
+    assert!(started.elapsed() <= Duration::from_secs(15), "{:?}", started.elapsed());
+
+    let hangs = Scripted::new([Answer::After(Duration::from_hours(1), delivered("late"))]);
+    let lane = reliable(&[("a", &hangs)]).within(Duration::from_secs(20));
+    let started = Instant::now();
+    let outcome = one(&*lane, mail("k", &["ann@example.com"]), Duration::from_mins(5)).await;
+    assert!(matches!(outcome, Outcome::Uncertain(_)), "{outcome:?}");
+    assert!(started.elapsed() <= Duration::from_secs(17), "{:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn n9_a_token_bucket_paces_each_sender() {
+    let first = Scripted::new([]);
+    let paced = rated(&[("a", &first)], Some(2.0));
+    tokio::time::advance(MINUTE).await;
+    let batch: Vec<Envelope> = (0..6).map(|n| mail(&format!("k{n}"), &["ann@example.com"])).collect();
+    let outcomes = paced.deliver(&batch, Instant::now() + MINUTE).await;
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Delivered(_))));
+    assert_eq!(first.times(), [0, 0, 500, 1000, 1500, 2000]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn g1_a_rate_that_leaves_no_room_costs_nothing() {
+    let first = Scripted::new([]);
+    let paced = rated(&[("a", &first)], Some(0.1));
+    assert!(matches!(send(&*paced, "k1").await, Outcome::Delivered(_)));
+    let outcome = one(&*paced, mail("k2", &["ann@example.com"]), Duration::from_secs(5)).await;
+    assert!(matches!(&outcome, Outcome::Deferred(failure) if failure.after.is_some()), "{outcome:?}");
+    assert_eq!(first.count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn n9_it_never_throws() {
+    for answer in [Answer::Panic, Answer::Nothing] {
+        let outcome = send(&*reliable(&[("a", &Scripted::new([answer]))]), "k").await;
+        assert!(matches!(outcome, Outcome::Uncertain(_)), "{outcome:?}");
+        assert_eq!(provider(&outcome), "a");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_sender_that_answers_is_enough_for_a_probe() {
+    let refusing = Arc::new(Scripted { refuses_probes: true, ..Scripted::default() });
+    let fine = Scripted::new([]);
+    reliable(&[("a", &refusing), ("b", &fine)]).probe().await.unwrap();
+    let none = reliable(&[("a", &refusing)]).probe().await;
+    assert!(matches!(none, Err(transport::Error::Refused(_))));
+}

@@ -1,0 +1,153 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use postrider_seams::envelope::{Recipient, RecipientResult};
+use postrider_seams::{Content, Envelope, Failure, Outcome, Receipt, Suppressions, Transport, Value};
+use postrider_sender::Suppressing;
+use postrider_store_memory::MemorySuppressions;
+use tokio::time::Instant;
+
+use crate::world::*;
+
+async fn world(
+    listed: &[&str],
+    script: Vec<Answer>,
+) -> (Suppressing, Arc<Scripted>, Arc<MemorySuppressions>) {
+    let (list, relay) = (Arc::new(MemorySuppressions::default()), Scripted::new(script));
+    for entry in listed {
+        list.add(entry, "asked").await.unwrap();
+    }
+    let inner = Arc::clone(&relay) as Arc<dyn Transport>;
+    (Suppressing::new(inner, Arc::clone(&list) as Arc<dyn Suppressions>, "relay"), relay, list)
+}
+
+async fn send(transport: &Suppressing, envelopes: &[Envelope]) -> Vec<Outcome> {
+    transport.deliver(envelopes, Instant::now() + Duration::from_secs(10)).await
+}
+
+fn results(outcome: &Outcome) -> Vec<Recipient> {
+    serde_json::from_str(detail(outcome)["recipients"].as_text().unwrap()).unwrap()
+}
+
+/// What a relay says that refused each of these.
+fn refusal(stage: &str, refused: &[(&str, &str)]) -> Outcome {
+    let recipients: Vec<Recipient> = refused
+        .iter()
+        .map(|(address, reply)| Recipient {
+            address: (*address).to_owned(),
+            result: RecipientResult::Refused,
+            reply: (*reply).to_owned(),
+        })
+        .collect();
+    let mut failure = Failure::new("refused");
+    failure.detail.insert("stage".to_owned(), Value::Text(stage.to_owned()));
+    let recipients = serde_json::to_string(&recipients).unwrap();
+    failure.detail.insert("recipients".to_owned(), Value::Text(recipients));
+    Outcome::Rejected(failure)
+}
+
+#[tokio::test]
+async fn n5_a_suppressed_recipient_gets_nothing_and_the_row_is_skipped() {
+    let (transport, relay, _) = world(&["ann@example.com", "example.net"], vec![]).await;
+    let mails = [
+        mail("1", &["Ann@example.com"]),
+        mail("2", &["bob@example.com"]),
+        mail("3", &["anyone@example.net"]),
+        mail("4", &["anyone@sub.example.net"]),
+    ];
+    let outcomes = send(&transport, &mails).await;
+    assert!(matches!(&outcomes[0], Outcome::Skipped(failure) if failure.reason.contains("asked")));
+    assert_eq!(detail(&outcomes[0])["code"], Value::Text("invalid_recipient".to_owned()));
+    assert_eq!(results(&outcomes[0])[0].result, RecipientResult::Refused);
+    assert!(matches!(outcomes[1], Outcome::Delivered(_)));
+    assert!(matches!(outcomes[2], Outcome::Skipped(_)));
+    assert!(matches!(outcomes[3], Outcome::Delivered(_)), "a domain is that domain alone");
+    assert_eq!(relay.count(), 2);
+    assert_eq!(provider(&outcomes[1]), "relay");
+}
+
+#[tokio::test]
+async fn m09_only_suppressed_recipients_are_dropped_and_told() {
+    let (transport, relay, _) = world(&["ann@example.com"], vec![]).await;
+    send(&transport, &[mail("1", &["ann@example.com", "bob@example.com"])]).await;
+    assert_eq!(relay.seen.lock().unwrap()[0].1, ["bob@example.com"]);
+}
+
+#[tokio::test]
+async fn m09_who_has_it_already_keeps_the_row_from_failing() {
+    let (transport, relay, _) = world(&["ann@example.com"], vec![]).await;
+    let mut envelope = mail("1", &["ann@example.com"]);
+    let Content::Mail(mail) = &mut envelope.content else { panic!() };
+    mail.served.push(Recipient {
+        address: "bob@example.com".to_owned(),
+        result: RecipientResult::Accepted,
+        reply: String::new(),
+    });
+    let outcome = send(&transport, &[envelope]).await.remove(0);
+    assert!(matches!(&outcome, Outcome::Rejected(failure) if failure.partly), "{outcome:?}");
+    assert_eq!(results(&outcome).len(), 2);
+    assert_eq!(relay.count(), 0);
+}
+
+#[tokio::test]
+async fn who_does_not_exist_is_put_on_the_list_and_policy_is_not() {
+    let codes = [
+        ("550 5.1.1 no such user", true),
+        ("550 5.1.2 no such host", true),
+        ("556 5.1.10 null MX", true),
+        ("550 5.2.1 disabled", true),
+        ("550 5.7.1 spam", false),
+        ("550 5.7.26 unauthenticated", false),
+        ("552 5.2.2 full", false),
+        ("550 no such user", false),
+    ];
+    for (reply, expected) in codes {
+        let script = vec![Answer::Say(refusal("RCPT TO", &[("Ann@example.com", reply)]))];
+        let (transport, relay, list) = world(&[], script).await;
+        let outcome = send(&transport, &[mail("1", &["Ann@example.com"])]).await.remove(0);
+        let page = list.page(None, 10).await.unwrap();
+        assert_eq!(page.iter().any(|entry| entry.entry == "ann@example.com"), expected, "{reply}");
+        assert_eq!(matches!(outcome, Outcome::Skipped(_)), expected, "{reply}: {outcome:?}");
+        send(&transport, &[mail("2", &["ann@example.com"])]).await;
+        assert_eq!(relay.count(), if expected { 1 } else { 2 }, "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_whole_message_is_nobodys_in_particular() {
+    let both = [("ann@example.com", "550 5.1.1 x"), ("bob@example.com", "550 5.1.1 x")];
+    for (stage, refused, expected) in [
+        ("the message", &both[..], 0),
+        ("the message", &both[..1], 1),
+        ("MAIL FROM", &both[..1], 0),
+        ("RCPT TO", &both[..], 2),
+    ] {
+        let to: Vec<&str> = refused.iter().map(|(address, _)| *address).collect();
+        let (transport, _, list) = world(&[], vec![Answer::Say(refusal(stage, refused))]).await;
+        send(&transport, &[mail("1", &to)]).await;
+        assert_eq!(list.page(None, 10).await.unwrap().len(), expected, "{stage} {to:?}");
+    }
+}
+
+#[tokio::test]
+async fn m09_a_refusal_among_accepted_ones_is_learnt_as_well() {
+    let Outcome::Rejected(failure) = refusal("RCPT TO", &[("ann@example.com", "550 5.1.1 x")]) else {
+        panic!()
+    };
+    let sent = Outcome::Delivered(Receipt { id: None, detail: failure.detail });
+    let (transport, _, list) = world(&[], vec![Answer::Say(sent)]).await;
+    let outcome = send(&transport, &[mail("1", &["ann@example.com", "bob@example.com"])]).await.remove(0);
+    assert!(matches!(outcome, Outcome::Delivered(_)));
+    assert_eq!(list.page(None, 10).await.unwrap()[0].entry, "ann@example.com");
+}
+
+#[tokio::test]
+async fn g1_while_the_list_cannot_be_read_nothing_is_sent_and_nothing_is_spent() {
+    let (transport, relay, list) = world(&[], vec![]).await;
+    list.break_down(true);
+    let outcome = send(&transport, &[mail("1", &["ann@example.com"])]).await.remove(0);
+    assert!(matches!(&outcome, Outcome::Deferred(failure) if failure.after.is_some()), "{outcome:?}");
+    assert_eq!(relay.count(), 0);
+    list.break_down(false);
+    assert!(matches!(send(&transport, &[mail("1", &["ann@example.com"])]).await[0], Outcome::Delivered(_)));
+}
