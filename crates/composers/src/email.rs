@@ -10,15 +10,15 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use postrider_mail::{Address, Mailbox, Signer, Templates};
+use postrider_mail::{Address, LiveTemplates, Mailbox, Signer};
 use postrider_seams::{Claimed, Composer, Envelope, Failure, Outcome};
 
 mod bodies;
-mod draft;
+pub(crate) mod draft;
 mod fields;
 mod reason;
 mod recipients;
-mod sign;
+pub(crate) mod sign;
 #[cfg(test)]
 mod tests;
 
@@ -47,7 +47,7 @@ pub struct Settings {
     pub domain: Option<String>,
     /// Those that cover the From's domain sign. Several (RSA and Ed25519) may.
     pub signers: Vec<Signer>,
-    pub templates: Option<Templates>,
+    pub templates: Option<LiveTemplates>,
     /// Bytes of a row's fields, and of the message made of them.
     pub size_limit: u64,
     pub recipient_limit: usize,

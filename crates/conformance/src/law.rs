@@ -55,9 +55,12 @@ laws! {
     claim::claim_marks_the_row [always] "A claim moves the row to its claimed state, says who and when, and counts nothing.";
     claim::other_states_are_left_alone [always] "No verb of the stage touches a row that is in none of its states, finished ones above all.";
     claim::minimum_age [claim::no_minimum_age] "A row younger than the minimum age is not claimed.";
+    claim::barred_rows [claim::no_bars] "A row that a sweep is about to end is not claimed any more.";
+    claim::counts_of_others [claim::no_counts] "A claimed row says how many others are like it: in a state, within a time, or claimed before it.";
     claim::producer_row [claim::no_defaults] "A row with only the columns that a producer must write is claimed.";
     due::future_rows_wait [always] "A row is not claimed before it is due, and is once it is.";
     due::null_due_is_now [due::null_is_not_now] "NULL in the due column means now.";
+    due::wishes_are_waited_for [due::no_wish] "What a target asked for is waited for, if it is longer than the schedule; what is no JSON asks for nothing.";
     due::next_due_tells [always] "The next due time is told: none, now, or how long.";
     attempts::spent_rows_are_not_claimed [always] "A ready row without an attempt left is not claimed.";
     attempts::spent_rows_are_swept [always] "A ready row without an attempt left is swept to the dead state with a reason; others are not.";
@@ -75,6 +78,8 @@ laws! {
     recovery::live_lease_is_left_alone [always] "A reclaim takes nothing whose lease still runs.";
     recovery::poison_guard [recovery::no_poison_guard] "A row whose claims keep expiring ends dead, after as many claims as it has attempts.";
     recovery::poison_guard_in_chunks [recovery::no_poison_guard] "However few rows a reclaim takes at once, none that is spent goes back.";
+    recovery::takeovers_are_noted [recovery::no_takeovers] "Where recovery costs nothing it is noted in the error's JSON, and one time too many ends the row.";
+    recovery::deferral_is_no_takeover [recovery::no_takeovers] "A lock that stood for \"not before\" runs out without a note.";
     recovery::foreign_claims_expire [recovery::no_foreign_claims] "A claim of another program, which writes no lease, is taken back after the longer time.";
     recovery::claims_without_a_time_expire [recovery::no_claims_without_a_time] "A claim that left no time counts from the first look at it (O5), and is taken back a lease later.";
     recovery::extension_keeps_the_lease [always] "An extended lease outlives its first end, and settles.";

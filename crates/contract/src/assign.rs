@@ -12,6 +12,11 @@ use crate::{
 pub const LEASE_EXPIRED: &str = "lease expired: the worker that held it is gone";
 /// What the sweep of ready rows without an attempt left says.
 pub const ATTEMPTS_SPENT: &str = "attempts spent";
+/// The member of the error column's JSON that counts expired leases, where the contract has them counted there.
+pub const TAKEOVERS: &str = "takeovers";
+/// What a row that was taken over too often is failed with.
+pub const POISON: &str = "poison";
+pub const POISON_MESSAGE: &str = "taken over too often: its workers died, or lost it, while they held it";
 /// The owner of a row whose lock stands for "not before T".
 pub const DEFERRED_OWNER: &str = "deferred";
 
@@ -64,6 +69,10 @@ pub enum Set {
     /// What it holds (NULL is 0) + the value (NULL is 0).
     Plus(Expr),
     Expr(Expr),
+    /// The column's JSON with one more in [`TAKEOVERS`]; as it is where the lock only stood for "not before T".
+    TakeOver,
+    /// A JSON object with the code [`POISON`], its message and the take-overs, this one included.
+    Poisoned,
     /// The value; what the column holds where the value is NULL (`?` in a `[write]`).
     ExprOrKeep(Expr),
     /// What the column holds; the value where that is NULL.
@@ -324,6 +333,10 @@ impl Contract {
             }
             Transition::Swept if step.sweep.is_some_and(|sweep| sweep.reason.is_some()) => {
                 self.put_role(Role::Error, Set::Reason, list);
+            }
+            Transition::Reclaimed if step.stage.lease.poison.is_some() => {
+                let back = step.to == Some(step.stage.retry);
+                self.put_role(Role::Error, if back { Set::TakeOver } else { Set::Poisoned }, list);
             }
             _ if spent || step.transition.is_failure() => self.put_role(Role::Error, Set::Reason, list),
             _ => {}

@@ -52,7 +52,7 @@ impl Contract {
                 }
             }
             edges.insert((*from, Transition::Reclaimed, stage.retry));
-            if stage.lease.spend {
+            if stage.lease.spend || stage.lease.poison.is_some() {
                 edges.insert((*from, Transition::Reclaimed, stage.dead));
             }
         }

@@ -22,7 +22,9 @@ mod transition;
 mod verify;
 mod words;
 
-pub use assign::{ATTEMPTS_SPENT, Assignment, DEFERRED_OWNER, LEASE_EXPIRED, Move, Set};
+pub use assign::{
+    ATTEMPTS_SPENT, Assignment, DEFERRED_OWNER, LEASE_EXPIRED, Move, POISON, POISON_MESSAGE, Set, TAKEOVERS,
+};
 pub use decide::{Counters, Decision, Got, LONGEST_WISH, Verdict};
 pub use graph::Edge;
 pub use layer::Layer;

@@ -39,6 +39,7 @@ pub struct Contract {
     pub effects: Vec<Effect>,
     pub writes: Vec<Write>,
     pub joins: Vec<Join>,
+    pub tallies: Vec<Tally>,
     /// What a lane does unless it is told otherwise.
     pub lane: LaneSettings,
     /// Names that dashboards already use for a lane's figures, beside our own.

@@ -84,8 +84,8 @@ impl Contract {
         }
         for (index, sweep) in self.sweeps.iter().enumerate() {
             match &sweep.when {
-                When::OlderThan { since, .. } => need(since, format!("sweep.{}.since", index + 1)),
-                When::At { column } => need(column, format!("sweep.{}.at", index + 1)),
+                When::OlderThan { since, .. } => need(since, format!("{}.since", sweep.path(index))),
+                When::At { column } => need(column, format!("{}.at", sweep.path(index))),
                 When::Always => {}
             }
         }
@@ -100,7 +100,7 @@ impl Contract {
     fn required_by_values(&self, found: &mut Vec<(String, String)>) {
         for (index, sweep) in self.sweeps.iter().enumerate() {
             for (column, _) in sweep.writes.iter().filter(|(column, _)| !column.optional) {
-                found.push((column.name.clone(), format!("sweep.{}.write", index + 1)));
+                found.push((column.name.clone(), format!("{}.write", sweep.path(index))));
             }
         }
         for write in self.writes.iter().filter(|write| !write.column.optional) {
@@ -113,6 +113,11 @@ impl Contract {
                 .iter()
                 .for_each(|(_, value)| rows(value, &format!("effect.{}.values", index + 1), found));
         }
+        for tally in &self.tallies {
+            let own = tally.same.iter().chain(tally.within.iter().map(|(_, since)| since));
+            found.extend(own.map(|column| (column.clone(), format!("count.{}", tally.field))));
+        }
+        found.extend(self.due.wish.iter().map(|wish| (wish.column.clone(), "due.wish".to_owned())));
         for join in &self.joins {
             for (_, (side, column)) in join.on.iter().filter(|(_, (side, _))| side == "row") {
                 found.push((column.clone(), format!("join.{}.on.{side}", join.alias)));
@@ -234,6 +239,11 @@ impl Contract {
                     .collect(),
             });
         }
+        self.tallies.retain_mut(|tally| {
+            let state = moved(tally.state);
+            tally.state = state.unwrap_or(tally.state);
+            state.is_some()
+        });
         self.retention.retain_mut(|retention| {
             let state = moved(retention.state);
             retention.state = state.unwrap_or(retention.state);

@@ -2,7 +2,7 @@
 
 use postrider_contract::{Got, Transition, Verdict};
 use postrider_seams::row::Detail;
-use postrider_seams::{Envelope, Outcome};
+use postrider_seams::{Envelope, Failure, Outcome, Value};
 
 use crate::batch::HeldRow;
 use crate::ended::Ended;
@@ -58,14 +58,32 @@ fn weigh(runner: &Runner, outcome: &Outcome) -> Verdict {
 
 fn words(outcome: Outcome) -> (Option<String>, Option<String>, Detail) {
     match outcome {
-        Outcome::Delivered(receipt) => (None, receipt.id, receipt.detail),
-        Outcome::Retryable(failure)
-        | Outcome::Rejected(failure)
-        | Outcome::Skipped(failure)
-        | Outcome::Deferred(failure)
-        | Outcome::Refused(failure)
-        | Outcome::Uncertain(failure) => (Some(compact(&failure.reason)), None, failure.detail),
+        Outcome::Delivered(receipt) => {
+            let mut detail = receipt.detail;
+            if let Some(id) = &receipt.id {
+                detail.entry("message_id".to_owned()).or_insert_with(|| Value::Text(id.clone()));
+            }
+            (None, receipt.id, detail)
+        }
+        Outcome::Retryable(failure) => told(failure, "provider_error"),
+        Outcome::Rejected(failure) | Outcome::Skipped(failure) => told(failure, "rejected"),
+        Outcome::Refused(failure) => told(failure, "unauthorized"),
+        Outcome::Deferred(failure) | Outcome::Uncertain(failure) => told(failure, "unknown"),
     }
+}
+
+/// Every contract finds `$outcome.code`, `message` and `retry_after`, whether the target's transport says them or not.
+fn told(failure: Failure, code: &str) -> (Option<String>, Option<String>, Detail) {
+    let (reason, mut detail) = (compact(&failure.reason), failure.detail);
+    let code = if failure.unreachable { "network_error" } else { code };
+    let code = detail.get("class").cloned().unwrap_or_else(|| Value::Text(code.to_owned()));
+    detail.entry("code".to_owned()).or_insert(code);
+    detail.entry("message".to_owned()).or_insert_with(|| Value::Text(reason.clone()));
+    if let Some(after) = failure.after {
+        let seconds = i64::try_from(after.as_millis().div_ceil(1000)).unwrap_or(i64::MAX);
+        detail.entry("retry_after".to_owned()).or_insert(Value::Int(seconds));
+    }
+    (Some(reason), None, detail)
 }
 
 /// One line, no control characters, cut at a character: fit for any column of any database.

@@ -19,7 +19,7 @@ pub use attachment::Attachment;
 pub use dkim::Signer;
 pub use message::Draft;
 pub use message_id::message_id;
-pub use templates::Templates;
+pub use templates::{LiveTemplates, Templates};
 
 /// Quotes a stranger's text for an error: short, on one line, nothing unprintable.
 pub(crate) fn quote(text: &str) -> String {

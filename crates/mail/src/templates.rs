@@ -1,6 +1,6 @@
-//! Mail templates: `<folder>/<id>/<version>/<locale>/{subject.txt, body.html, body.txt}`, all read and compiled at start.
+//! Mail templates: `<folder>/<id>/<version>/<locale>/{subject.txt, body.html, body.txt}`, all read and compiled together.
 //!
-//! Owns: finding and rendering them. Must not: read files while composing, so that no row can name a path.
+//! Owns: finding and rendering them. Must not: read a file because a row names it.
 //! Invariant: a variable that is missing is an error, never an empty place; HTML is escaped; rendering is bounded.
 
 use std::collections::BTreeMap;
@@ -11,12 +11,16 @@ use minijinja::{Environment, UndefinedBehavior};
 
 use crate::quote;
 
+mod live;
 mod load;
 mod render;
+mod shipped;
 #[cfg(test)]
 mod tests;
 
+pub use live::LiveTemplates;
 pub use render::Rendered;
+pub use shipped::SAMPLE;
 
 /// Instructions of one rendering; a simple mail needs some hundreds.
 const FUEL: u64 = 500_000;
@@ -82,19 +86,86 @@ impl fmt::Debug for Templates {
     }
 }
 
+/// One template in one locale, for a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub id: String,
+    pub version: String,
+    pub locale: String,
+    /// Which of `subject.txt`, `body.html` and `body.txt` there are.
+    pub parts: Vec<&'static str>,
+    /// Every variable that it mentions.
+    pub variables: Vec<String>,
+}
+
 impl Templates {
     /// Reads and compiles every template below `folder`.
     pub fn load(folder: &Path, default_locale: &str) -> Result<Self, LoadError> {
+        Self::empty(default_locale).over(folder)
+    }
+
+    /// The shipped templates and, over them, those of `folder`: the same id, version and locale replaces.
+    pub fn with_shipped(folder: Option<&Path>, default_locale: &str) -> Result<Self, LoadError> {
+        let mut templates = Self::empty(default_locale);
+        shipped::add(&mut templates.environment, &mut templates.known);
+        match folder {
+            Some(folder) => templates.over(folder),
+            None => Ok(templates),
+        }
+    }
+
+    fn empty(default_locale: &str) -> Self {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_fuel(Some(FUEL));
         environment.set_debug(true); // errors know which expression they are about
-        let known = load::read(folder, &mut environment)?;
-        Ok(Self { environment, known, default_locale: locale_key(default_locale) })
+        Self { environment, known: BTreeMap::new(), default_locale: locale_key(default_locale) }
+    }
+
+    fn over(mut self, folder: &Path) -> Result<Self, LoadError> {
+        for (id, versions) in load::read(folder, &mut self.environment)? {
+            for (version, locales) in versions {
+                self.known.entry(id.clone()).or_default().entry(version).or_default().extend(locales);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Every template in every locale, in order.
+    pub fn list(&self) -> Vec<Listed> {
+        let mut list = Vec::new();
+        for (id, versions) in &self.known {
+            for (version, locales) in versions {
+                for parts in locales.values() {
+                    list.push(self.listed(id, &version.text, parts));
+                }
+            }
+        }
+        list
+    }
+
+    fn listed(&self, id: &str, version: &str, parts: &Parts) -> Listed {
+        let files = [("subject.txt", parts.subject), ("body.html", parts.html), ("body.txt", parts.text)];
+        let files: Vec<&'static str> =
+            files.iter().filter(|(_, there)| *there).map(|(file, _)| *file).collect();
+        let mut variables = std::collections::BTreeSet::new();
+        for file in &files {
+            if let Ok(template) = self.environment.get_template(&format!("{}/{file}", parts.name)) {
+                variables.extend(template.undeclared_variables(false));
+            }
+        }
+        let locale = parts.name.rsplit('/').next().unwrap_or_default();
+        Listed {
+            id: id.to_owned(),
+            version: version.to_owned(),
+            locale: locale.to_owned(),
+            parts: files,
+            variables: variables.into_iter().collect(),
+        }
     }
 
     /// Renders `template` (`id`, the newest version, or `id@version`) for a locale: exactly that one, else its
-    /// language, else the default.
+    /// language (alone, or in another region), else the default.
     pub fn render(
         &self,
         template: &str,
@@ -130,7 +201,11 @@ impl Templates {
     }
 
     fn choose<'a>(&self, locales: &'a Locales, wanted: Option<&str>) -> Option<&'a Parts> {
-        let language = |locale: &str| locale.split('-').next().and_then(|language| locales.get(language));
+        let language = |locale: &str| {
+            let language = locale.split('-').next().unwrap_or_default();
+            let elsewhere = |known: &&String| known.split('-').next() == Some(language);
+            locales.get(language).or_else(|| locales.get(locales.keys().find(elsewhere)?))
+        };
         let exact_or_language = |locale: &str| locales.get(locale).or_else(|| language(locale));
         wanted.and_then(exact_or_language).or_else(|| exact_or_language(&self.default_locale))
     }

@@ -62,6 +62,9 @@ pub enum Command {
     /// Contracts: what tables mean
     #[command(subcommand)]
     Contract(ContractCommand),
+    /// Mail templates: the shipped ones, and those of a folder
+    #[command(subcommand)]
+    Template(TemplateCommand),
     /// Write a row into a lane's table, as an application would
     #[command(subcommand)]
     Send(SendCommand),
@@ -235,6 +238,41 @@ pub enum DialectName {
     Postgres,
     Mysql,
     Sqlite,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TemplateCommand {
+    /// Print what a template comes to: subject and text, or one part
+    Render(RenderArgs),
+    /// Read every template, list what each has and needs, and tell every mistake at once
+    Check {
+        /// The folder [default: that of the settings]
+        folder: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    /// `id`, the newest version, or `id@version`
+    pub template: String,
+    #[arg(long)]
+    pub locale: Option<String>,
+    /// A JSON object; `-` reads it from stdin [default: the shipped sample]
+    #[arg(long, value_name = "FILE")]
+    pub variables: Option<PathBuf>,
+    /// Only this part
+    #[arg(long, value_enum)]
+    pub part: Option<TemplatePart>,
+    /// A folder of templates over the shipped ones [default: that of the settings]
+    #[arg(long, value_name = "FOLDER")]
+    pub templates: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TemplatePart {
+    Subject,
+    Html,
+    Text,
 }
 
 #[derive(Debug, Subcommand)]

@@ -14,6 +14,7 @@ mod send;
 mod show;
 mod status;
 mod suppress;
+mod template;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
         Command::Resume(args) => pause::run(&Desk::open(config)?, &args, false).await,
         Command::Purge(args) => purge::run(&Desk::open(config)?, &args).await,
         Command::Suppress(command) => suppress::run(&Desk::open(config)?, &command).await,
+        Command::Template(command) => template::run(config, &command),
         Command::Send(command) => send::run(&Desk::open_ready(config).await?, &command).await,
     }
 }

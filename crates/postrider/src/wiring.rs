@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use postrider_composers::{EmailComposer, RecordComposer, email, record};
+use postrider_composers::{EmailComposer, MailJobComposer, RecordComposer, email, record};
 use postrider_mail::address::parse_mailbox;
-use postrider_mail::{Address, Signer, Templates};
+use postrider_mail::{Address, LiveTemplates, Signer};
 use postrider_seams::store::Error;
 use postrider_seams::{Backend, Composer, Migrate, Produce, Transport};
 use postrider_sender::Reliable;
@@ -27,6 +27,8 @@ use tempfile::TempDir;
 use {
     postrider_store_mysql as mysql, postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
 };
+
+pub mod notifications;
 
 use crate::failure::Failure;
 use crate::settings::{
@@ -62,6 +64,7 @@ pub enum TransportKind {
 pub enum ComposerKind {
     Email,
     Record,
+    MailJob,
 }
 
 const STORES: [(&str, StoreKind); 5] = [
@@ -89,8 +92,8 @@ const TRANSPORTS: [(&str, TransportKind); 16] = [
     ("resend", TransportKind::Provider),
     ("reliable", TransportKind::Reliable),
 ];
-const COMPOSERS: [(&str, ComposerKind); 2] =
-    [("email", ComposerKind::Email), ("record", ComposerKind::Record)];
+const COMPOSERS: [(&str, ComposerKind); 3] =
+    [("email", ComposerKind::Email), ("record", ComposerKind::Record), ("mail_job", ComposerKind::MailJob)];
 
 impl StoreKind {
     /// By the URL's scheme. The error shows only that: the rest may hold a password.
@@ -158,7 +161,7 @@ impl ComposerKind {
     /// Are its envelopes mails?
     pub fn makes_mails(self) -> bool {
         match self {
-            Self::Email => true,
+            Self::Email | Self::MailJob => true,
             Self::Record => false,
         }
     }
@@ -266,6 +269,12 @@ impl Wiring {
                 let settings = email_settings(&lane.name, &lane.mail)
                     .map_err(|mistakes| Failure::Misuse(mistakes.join("; ")))?;
                 Ok(Arc::new(EmailComposer::new(settings)))
+            }
+            ComposerKind::MailJob => {
+                let stage = &lane.contract.stages[lane.stage];
+                let settings = notifications::settings(&lane.name, &lane.contract, stage, &lane.mail)
+                    .map_err(|mistakes| Failure::Misuse(mistakes.join("; ")))?;
+                Ok(Arc::new(MailJobComposer::new(settings)))
             }
             ComposerKind::Record => {
                 let settings = record_settings(&lane.records, self.targets[&lane.transport].kind);
@@ -421,7 +430,7 @@ pub fn email_settings(lane: &str, mail: &MailSettings) -> Result<email::Settings
         settings.signers.extend(noted(&mut mistakes, "dkim", Some(signer)));
     }
     let locale = mail.locale.as_deref().unwrap_or("en");
-    let templates = mail.templates.as_deref().map(|folder| Templates::load(folder, locale));
+    let templates = mail.templates.as_deref().map(|folder| LiveTemplates::open(Some(folder), locale));
     settings.templates = noted(&mut mistakes, "templates", templates);
     if mistakes.is_empty() { Ok(settings) } else { Err(mistakes) }
 }

@@ -76,6 +76,9 @@ pub struct Group {
     pub on_error: Hold,
 }
 
+/// The field that holds the database's clock, in milliseconds since 1970, where the contract joins or counts.
+pub const CLOCK: &str = "clock";
+
 /// The message columns of one row, under the composer's field names (`to`, `headers.deal_id`, `event.section_id`).
 #[derive(Debug, Clone, Default)]
 pub struct Fields {

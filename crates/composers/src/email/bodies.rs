@@ -32,7 +32,8 @@ pub fn read<'a>(settings: &Settings, row: &'a Fields) -> Result<Bodies<'a>, Reas
         return Err(Reason::TemplateAndBodies);
     }
     let templates = settings.templates.as_ref().ok_or(Reason::NoTemplates)?;
-    let rendered = templates.render(template.trim(), fields::filled(row, "locale")?, &variables(row)?)?;
+    let rendered =
+        templates.current().render(template.trim(), fields::filled(row, "locale")?, &variables(row)?)?;
     let own = subject.filter(|subject| !subject.trim().is_empty()).map(Cow::Borrowed);
     Ok(Bodies {
         subject: own.or(rendered.subject.map(Cow::Owned)),

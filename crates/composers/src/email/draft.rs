@@ -2,6 +2,7 @@
 
 use postrider_mail::{Draft, attachment, header, message_id};
 use postrider_seams::envelope::Recipient;
+use postrider_seams::row::Detail;
 use postrider_seams::{Claimed, Content, Envelope, Fields, Mail, Value};
 
 use super::{Reason, Settings, bodies, fields, recipients};
@@ -18,14 +19,17 @@ pub struct Composed {
     pub domain: String,
     /// Unix seconds of the Date.
     pub date: i64,
-    row: String,
-    dedupe: String,
-    attempt: u32,
-    message_id: String,
-    from: String,
-    to: Vec<String>,
-    served: Vec<Recipient>,
-    utf8: bool,
+    pub row: String,
+    pub dedupe: String,
+    pub attempt: u32,
+    pub message_id: String,
+    pub from: String,
+    pub to: Vec<String>,
+    pub served: Vec<Recipient>,
+    pub utf8: bool,
+    pub metadata: Vec<(String, String)>,
+    /// For `$envelope.X`, besides the Message-ID.
+    pub detail: Detail,
 }
 
 pub fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Composed, Reason> {
@@ -77,6 +81,8 @@ pub fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Composed,
         message_id,
         to: chosen.now,
         served: chosen.served,
+        metadata: Vec::new(),
+        detail: Detail::new(),
     })
 }
 
@@ -86,13 +92,18 @@ fn check_size(size: usize, limit: u64) -> Result<(), Reason> {
 }
 
 fn date(row: &Fields, now: i64) -> Result<i64, Reason> {
-    let written = fields::time(row, "date")?;
-    Ok(written.filter(|written| (now - DATE_KEPT..=now).contains(written)).unwrap_or(now))
+    Ok(kept_date(fields::time(row, "date")?, now))
+}
+
+/// When it was written, if that is not too long ago.
+pub fn kept_date(written: Option<i64>, now: i64) -> i64 {
+    written.filter(|written| (now - DATE_KEPT..=now).contains(written)).unwrap_or(now)
 }
 
 impl Composed {
     pub fn into_envelope(self) -> Envelope {
-        let detail = [("message_id".to_owned(), Value::Text(self.message_id.clone()))];
+        let mut detail = self.detail;
+        detail.insert("message_id".to_owned(), Value::Text(self.message_id.clone()));
         Envelope {
             row: self.row,
             dedupe: self.dedupe,
@@ -104,9 +115,9 @@ impl Composed {
                 message_id: self.message_id,
                 utf8: self.utf8,
                 served: self.served,
-                metadata: Vec::new(),
+                metadata: self.metadata,
             }),
-            detail: detail.into(),
+            detail,
         }
     }
 }

@@ -267,7 +267,7 @@ fn with_templates() -> (tempfile::TempDir, Settings) {
         fs::write(path.join("subject.txt"), format!("{hello} {{{{ name }}}}")).unwrap();
         fs::write(path.join("body.html"), format!("<p>{hello} {{{{ name }}}}</p>")).unwrap();
     }
-    let templates = Templates::load(folder.path(), "en").unwrap();
+    let templates = LiveTemplates::open(Some(folder.path()), "en").unwrap();
     (folder, Settings { templates: Some(templates), ..Settings::new("mails") })
 }
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use postrider_contract::{Order, Role, StateId};
+use postrider_contract::{Order, Role, StateId, When};
 use postrider_seams::store::SweepKind;
+use postrider_seams::{Claimed, Value};
 
 use crate::arena::Kind;
 use crate::cell::{Cell, Row};
@@ -214,4 +215,72 @@ pub(crate) async fn producer_row(trial: &Trial) {
     assert_eq!(claimed.counters.attempts, 0, "nothing was tried yet");
     worker.end(&claimed, postrider_contract::Transition::Delivered).await;
     trial.assert_state(&id, trial.subject.stage().delivered).await;
+}
+
+pub(crate) fn no_bars(subject: &Subject, _: Kind) -> Option<&'static str> {
+    let bars = subject.contract.sweeps.iter().any(|sweep| sweep.bars_claims);
+    (!bars).then_some("no sweep of it bars claims")
+}
+
+pub(crate) async fn barred_rows(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let sweeps = &trial.subject.contract.sweeps;
+    let index = sweeps.iter().position(|sweep| sweep.bars_claims).expect("checked");
+    let When::OlderThan { since, .. } = &sweeps[index].when else { panic!("the built-in ones go by age") };
+    let now = trial.arena.now().await;
+    let mut ids = Vec::new();
+    for (n, hours) in [(1, 25), (2, 23)] {
+        let mut row = trial.ready_row(n).await;
+        row.insert(since.clone(), Cell::Time(now - hours * HOUR));
+        ids.push(trial.put(row).await);
+    }
+    let claimed = worker.claim(10).await;
+    assert_eq!(claimed.len(), 1, "only the younger one");
+    assert!(trial.is(&ids[1], &claimed[0].lease.id));
+    assert_eq!(worker.store.next_due().await.expect("it answers"), None, "nothing is waiting to be claimed");
+    assert_eq!(worker.sweep(SweepKind::Contract(index)).await, 1);
+    trial.assert_state(&ids[0], sweeps[index].to).await;
+}
+
+pub(crate) fn no_counts(subject: &Subject, _: Kind) -> Option<&'static str> {
+    subject.contract.tallies.is_empty().then_some("its composer asks for no counts")
+}
+
+pub(crate) async fn counts_of_others(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let subject = &trial.subject;
+    let (sent, now) = (subject.stage().delivered, trial.arena.now().await);
+    let attempted = subject.column(Role::Attempted).expect("it says when").to_owned();
+    let put = async |n: usize, state: StateId, key: &str, ago: i64| {
+        let mut row = trial.row_in(n, state).await;
+        row.insert("subscription_id".to_owned(), Cell::Int(7));
+        row.insert("dedupe_key".to_owned(), Cell::text(key));
+        if state == sent {
+            row.insert(attempted.clone(), Cell::Time(now - ago * SECOND));
+        }
+        trial.put(row).await
+    };
+    put(1, sent, "same", 60).await;
+    put(2, sent, "same", 600).await;
+    put(3, sent, "other", 60).await;
+    put(4, subject.ready(), "same", 0).await;
+    put(5, subject.ready(), "same", 0).await;
+    put(6, subject.ready(), "lone", 0).await;
+    let mut stranger = trial.row_in(7, sent).await;
+    stranger.insert("subscription_id".to_owned(), Cell::Int(8));
+    trial.put(stranger).await;
+    let counts = |claimed: &Claimed| {
+        let fields = claimed.fields.as_ref().expect("small rows come whole");
+        let count = |name: &str| match fields.get(name) {
+            Value::Int(count) => *count,
+            other => panic!("{name}: {other:?}"),
+        };
+        let clock = count("clock");
+        assert!((clock - now / 1000).abs() < 60_000, "the database's clock, not {clock}");
+        ["history.sent", "history.duplicates", "history.in_flight"].map(count)
+    };
+    let mut claimed = worker.claim(10).await;
+    claimed.sort_by(|one, other| one.lease.id.cmp(&other.lease.id));
+    let found: Vec<[i64; 3]> = claimed.iter().map(counts).collect();
+    assert_eq!(found, [[3, 1, 0], [3, 1, 1], [3, 0, 0]], "sent, sent lately with the key, claimed before");
 }

@@ -75,3 +75,43 @@ pub(crate) async fn next_due_tells(trial: &Trial) {
     worker.claim_one().await;
     assert_eq!(worker.store.next_due().await.expect("it answers"), None, "the only row is claimed");
 }
+
+pub(crate) fn no_wish(subject: &Subject, _: Kind) -> Option<&'static str> {
+    subject.contract.due.wish.is_none().then_some("the wait is in its due column, or there is none")
+}
+
+pub(crate) async fn wishes_are_waited_for(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let subject = &trial.subject;
+    let wish = subject.contract.due.wish.as_ref().expect("checked");
+    let attempts = subject.column(Role::Attempts).expect("it counts").to_owned();
+    let attempted = subject.column(Role::Attempted).expect("it says when").to_owned();
+    let now = trial.arena.now().await;
+    let put = async |n: usize, error: &str| {
+        let mut row = trial.ready_row(n).await;
+        row.insert(attempts.clone(), Cell::Int(1));
+        row.insert(attempted.clone(), Cell::Time(now - 10 * SECOND));
+        row.insert(wish.column.clone(), Cell::text(error));
+        trial.put(row).await
+    };
+    let member = &wish.member;
+    let id = put(1, &format!(r#"{{"code":"rate_limited","{member}": 120}}"#)).await;
+    assert!(worker.claim(10).await.is_empty(), "two minutes were asked for");
+    let due = worker.store.next_due().await.expect("it answers").expect("one is waiting");
+    assert!((100..=112).contains(&due.as_secs()), "{due:?} is not 110 s");
+    trial.age(&id, Duration::from_secs(105)).await;
+    assert!(worker.claim(10).await.is_empty(), "not yet over");
+    trial.age(&id, Duration::from_secs(7)).await;
+    assert_eq!(worker.claim(10).await.len(), 1, "over");
+    let texts = [
+        "",
+        "{broken",
+        "12",
+        &format!(r#"{{"message":"\\"{member}\\": 500"}}"#),
+        &format!(r#"{{"{member}":null}}"#),
+    ];
+    for (n, text) in texts.into_iter().enumerate() {
+        put(n + 2, text).await;
+        assert_eq!(worker.claim(10).await.len(), 1, "{text:?} asks for nothing");
+    }
+}

@@ -51,7 +51,7 @@ pub(crate) async fn live_lease_is_left_alone(trial: &Trial) {
 }
 
 pub(crate) fn no_poison_guard(subject: &Subject, _: Kind) -> Option<&'static str> {
-    (!subject.stage().lease.spend).then_some("recovery costs nothing; its composer guards against poison")
+    (!subject.stage().lease.spend).then_some("recovery costs nothing; take-overs are noted instead")
 }
 
 pub(crate) async fn poison_guard(trial: &Trial) {
@@ -172,4 +172,72 @@ pub(crate) async fn extension_keeps_the_lease(trial: &Trial) {
     assert_eq!(trial.attempts(&id).await, 0, "keeping costs nothing");
     assert_eq!(holder.end_lease(&second, Transition::Delivered).await, Held::Held);
     trial.assert_state(&id, trial.subject.stage().delivered).await;
+}
+
+pub(crate) fn no_takeovers(subject: &Subject, _: Kind) -> Option<&'static str> {
+    subject.stage().lease.poison.is_none().then_some("recovery is counted as an attempt")
+}
+
+/// What the error column's JSON holds.
+async fn error_of(trial: &Trial, id: &Cell) -> serde_json::Value {
+    let row = trial.row(id).await;
+    let error = trial.role(&row, Role::Error).as_text().expect("there is an error");
+    serde_json::from_str(error).unwrap_or_else(|problem| panic!("{error}: {problem}"))
+}
+
+pub(crate) async fn takeovers_are_noted(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let error = trial.subject.column(Role::Error).expect("checked").to_owned();
+    let texts = [
+        Cell::Null,
+        Cell::text(r#"{"code":"network_error","message":"{\"takeovers\":9}"}"#),
+        Cell::text("{}"),
+        Cell::text("no JSON"),
+    ];
+    for (n, before) in texts.into_iter().enumerate() {
+        let mut row = trial.ready_row(n + 1).await;
+        row.insert(error.clone(), before.clone());
+        let id = trial.put(row).await;
+        for times in 1..=4 {
+            worker.claim_one().await;
+            trial.expire(&id).await;
+            assert_eq!(worker.reclaim().await, Reclaimed { retried: 1, dead: 0 }, "time {times}, {before:?}");
+            let noted = error_of(trial, &id).await;
+            assert_eq!(noted["takeovers"], times, "{noted}");
+            match n {
+                1 => assert_eq!(
+                    (noted["code"].as_str(), noted["message"].as_str()),
+                    (Some("network_error"), Some(r#"{"takeovers":9}"#))
+                ),
+                3 => assert_eq!(noted["message"], "no JSON"),
+                _ => {}
+            }
+            assert_eq!(trial.attempts(&id).await, 0, "nothing is counted");
+        }
+        worker.claim_one().await;
+        trial.expire(&id).await;
+        assert_eq!(worker.reclaim().await, Reclaimed { retried: 0, dead: 1 }, "the fifth, {before:?}");
+        trial.assert_state(&id, trial.subject.stage().dead).await;
+        let noted = error_of(trial, &id).await;
+        assert_eq!((noted["code"].as_str(), noted["takeovers"].as_i64()), (Some("poison"), Some(5)));
+        assert_eq!(trial.attempts(&id).await, 0, "nothing is counted");
+    }
+}
+
+pub(crate) async fn deferral_is_no_takeover(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let (id, _) = trial.claimed_by(&worker, 1).await;
+    trial.expire(&id).await;
+    worker.reclaim().await;
+    for _ in 0..6 {
+        let claimed = worker.claim_one().await;
+        let mut put_off = crate::trial::settlement(&claimed.lease, Transition::Deferred);
+        put_off.delay = Duration::from_mins(10);
+        assert_eq!(worker.settle_one(put_off).await, Held::Held);
+        trial.age_lease(&id, Duration::from_mins(9)).await;
+        assert_eq!(worker.reclaim().await, Reclaimed::default(), "not yet");
+        trial.age_lease(&id, Duration::from_secs(61)).await;
+        assert_eq!(worker.reclaim().await, Reclaimed { retried: 1, dead: 0 });
+        assert_eq!(error_of(trial, &id).await["takeovers"], 1, "the one before");
+    }
 }

@@ -8,6 +8,8 @@ use crate::Transition;
 /// A timed move outside any lease.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sweep {
+    /// For lanes that override it.
+    pub name: Option<String>,
     pub from: Vec<StateId>,
     pub to: StateId,
     pub when: When,
@@ -17,8 +19,20 @@ pub struct Sweep {
     pub publish: bool,
     /// Only where the lane has an external queue.
     pub only_queued: bool,
+    /// A row whose time has come is not claimed any more, swept or not.
+    pub bars_claims: bool,
     /// What this very sweep writes besides the state.
     pub writes: Vec<(Column, Expr)>,
+}
+
+impl Sweep {
+    /// How messages call it: by its name, else by its place in the file, from 1.
+    pub(crate) fn path(&self, index: usize) -> String {
+        match &self.name {
+            Some(name) => format!("sweep.{name}"),
+            None => format!("sweep.{}", index + 1),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +118,21 @@ pub struct Join {
     pub on: Vec<(String, (String, String))>,
     pub columns: Vec<String>,
     pub optional: bool,
+}
+
+/// How many other rows of the contract's own table have the same values as this one: a field of the composer, read with
+/// the joins after the claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tally {
+    /// The composer's name for it: `history.sent`.
+    pub field: String,
+    /// Columns in which they are the same.
+    pub same: Vec<String>,
+    pub state: StateId,
+    /// Only those whose time in this column is younger.
+    pub within: Option<(Duration, String)>,
+    /// Only those that were claimed before this row, and not put off since.
+    pub ahead: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,16 @@ pub struct Due {
     pub null: DueNull,
     /// No due column: due = that role's time + the delay for `attempts`.
     pub after: Option<Role>,
+    /// With `after`: a JSON column and its member that holds the seconds that a target asked for; the longer wait counts.
+    pub wish: Option<Wish>,
     pub defer: Defer,
+}
+
+/// Seconds in a member of a JSON column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    pub column: String,
+    pub member: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +104,8 @@ pub struct Lease {
     pub fence: Vec<Role>,
     /// Does an expired lease cost an attempt?
     pub spend: bool,
+    /// Where it does not: expired leases are counted in the error column's JSON, and so many of them end the row.
+    pub poison: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

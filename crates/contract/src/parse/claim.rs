@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::reader::{Item, Scope};
-use crate::{Claim, Columns, Defer, Due, DueNull, Group, Hold, Literal, OnError, Order, Role};
+use crate::{Claim, Columns, Defer, Due, DueNull, Group, Hold, Literal, OnError, Order, Role, Wish};
 
 use super::columns::Names;
+use super::effects::is_field;
 use super::schedule::{named_role, role};
 
 const HOLDS: [(&str, Hold); 4] =
     [("parallel", Hold::Parallel), ("next", Hold::Next), ("wait", Hold::Wait), ("block", Hold::Block)];
 
-pub(super) fn due(scope: &Scope<'_>, columns: &Columns) -> Due {
+pub(super) fn due(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Due {
     let has_column = columns.get(Role::Due).is_some();
-    let mut due =
-        Due { null: DueNull::Never, after: None, defer: if has_column { Defer::Due } else { Defer::Memory } };
+    let defer = if has_column { Defer::Due } else { Defer::Memory };
+    let mut due = Due { null: DueNull::Never, after: None, wish: None, defer };
     let Some(scope) = scope.scope("due") else { return due };
     if let Some(null) =
         scope.get("null").and_then(|item| item.choice(&[("now", DueNull::Now), ("never", DueNull::Never)]))
@@ -23,12 +24,26 @@ pub(super) fn due(scope: &Scope<'_>, columns: &Columns) -> Due {
         due.null = null;
     }
     due.after = scope.get("after").and_then(|item| role(&item));
+    due.wish = scope.get("wish").and_then(|item| wish(&item, names, columns));
     let defers = [("due", Defer::Due), ("lease", Defer::Lease), ("memory", Defer::Memory)];
     if let Some(defer) = scope.get("defer").and_then(|item| item.choice(&defers)) {
         due.defer = defer;
     }
     scope.finish();
     due
+}
+
+/// `role_or_column.member`.
+fn wish(item: &Item<'_>, names: &Names, columns: &Columns) -> Option<Wish> {
+    let text = item.text()?;
+    let Some((column, member)) = text.split_once('.').filter(|(_, member)| is_field(member)) else {
+        item.wrong(format!("`{text}` names no member of a JSON column"), "write \"error.retryAfterSeconds\"");
+        return None;
+    };
+    let column = Role::from_name(column)
+        .and_then(|role| columns.get(role))
+        .map_or_else(|| names.column(column, item), str::to_owned);
+    Some(Wish { column, member: member.to_owned() })
 }
 
 pub(super) fn claim(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Claim {

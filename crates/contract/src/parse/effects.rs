@@ -167,7 +167,7 @@ fn variable(text: &str, item: &Item<'_>, names: &Names) -> Option<Expr> {
     found
 }
 
-fn is_field(name: &str) -> bool {
+pub(super) fn is_field(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 

@@ -9,6 +9,7 @@ mod moves;
 mod schedule;
 mod stages;
 mod states;
+mod tallies;
 
 use toml::de::DeTable;
 
@@ -79,7 +80,7 @@ fn read<'a>(log: &'a Log<'a>, base: &Node, root: &'a Node) -> Option<Contract> {
     let message = columns::message(&scope);
     let mut states = States::read(&scope, &names, &columns);
     let stages = stages::stages(&scope, &mut states, &columns, composer);
-    let due = claim::due(&scope, &columns);
+    let due = claim::due(&scope, &names, &columns);
     let claim = claim::claim(&scope, &names, &columns);
     let group = claim::group(&scope, &names, &columns);
     let sweeps = moves::sweeps(&scope, &mut states, &names, &columns);
@@ -89,6 +90,7 @@ fn read<'a>(log: &'a Log<'a>, base: &Node, root: &'a Node) -> Option<Contract> {
     let effects = effects::effects(&scope, &names);
     let writes = effects::writes(&scope, &names);
     let joins = effects::joins(&scope, &names);
+    let tallies = tallies::tallies(&scope, &states, &names, &columns);
     let (lane, metrics) = (lane::lane(&scope), lane::metrics(&scope));
     let settings = read_settings(&scope);
     let dynamodb = read_dynamodb(&scope);
@@ -113,6 +115,7 @@ fn read<'a>(log: &'a Log<'a>, base: &Node, root: &'a Node) -> Option<Contract> {
         effects,
         writes,
         joins,
+        tallies,
         lane,
         metrics,
         settings,

@@ -20,13 +20,26 @@ fn sweep(scope: &Scope<'_>, states: &mut States, names: &Names, columns: &Column
         .map(|item| item.one_or_many().iter().filter_map(|item| states.intern(item)).collect());
     let to = scope.need("to", "name the state that it moves rows to").and_then(|item| states.intern(&item));
     let when = when(scope, names, columns);
+    let name = scope.get("name").and_then(|item| item.text()).map(str::to_owned);
+    let bars_claims = scope.get("bars_claims").and_then(|item| item.truth()).unwrap_or(false);
     let every = scope.get("every").and_then(|item| item.positive()).unwrap_or(Duration::from_mins(1));
     let reason = scope.get("reason").and_then(|item| item.text()).map(str::to_owned);
     let publish = scope.get("publish").and_then(|item| item.truth()).unwrap_or(false);
     let only_queued = scope.get("only").and_then(|item| item.choice(&[("queued", true)])).unwrap_or(false);
     let writes = scope.scope("write").map(|write| effects::assigned(&write, names)).unwrap_or_default();
     scope.finish();
-    Some(Sweep { from: from?, to: to?, when: when?, every, reason, publish, only_queued, writes })
+    Some(Sweep {
+        name,
+        from: from?,
+        to: to?,
+        when: when?,
+        every,
+        reason,
+        publish,
+        only_queued,
+        bars_claims,
+        writes,
+    })
 }
 
 fn when(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<When> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::raw::Raw;
 use crate::reader::{Item, Scope};
 use crate::words;
 use crate::{Attempts, Columns, Count, Lease, LeaseBy, Power, Retry, Role, Schedule};
@@ -51,6 +52,7 @@ pub(super) struct RawLease {
     without: Option<Duration>,
     fence: Option<Vec<Role>>,
     spend: Option<bool>,
+    poison: Option<u32>,
 }
 
 impl RawLease {
@@ -63,6 +65,7 @@ impl RawLease {
             without: scope.get("without").and_then(|item| item.positive()),
             fence: scope.get("fence").map(|item| item.one_or_many().iter().filter_map(role).collect()),
             spend: scope.get("spend").and_then(|item| item.truth()),
+            poison: scope.get("poison").and_then(|item| item.number(1..=1000)),
         };
         scope.finish();
         found
@@ -77,6 +80,7 @@ impl RawLease {
             without: self.without.or(top.without).unwrap_or(duration),
             fence: self.fence.or_else(|| top.fence.clone()).unwrap_or_else(|| default_fence(by, columns)),
             spend: self.spend.or(top.spend).unwrap_or(true),
+            poison: self.poison.or(top.poison),
         }
     }
 }
@@ -110,13 +114,29 @@ pub(super) fn named_role(text: &str, item: &Item<'_>) -> Option<Role> {
     found
 }
 
+/// A duration, or `"lease"`: as long as a claim holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RawCap {
+    Is(Duration),
+    Lease,
+}
+
+impl RawCap {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        if matches!(&item.node.value, Raw::Text(text) if text == "lease") {
+            return Some(Self::Lease);
+        }
+        item.positive().map(Self::Is)
+    }
+}
+
 /// The numbers of one schedule, as far as they are given.
 #[derive(Default, Clone)]
 struct RawSchedule {
     base: Option<Duration>,
     factor: Option<f64>,
     power: Option<Power>,
-    cap: Option<Duration>,
+    cap: Option<RawCap>,
     jitter: Option<f64>,
     delays: Option<Vec<Duration>>,
     /// `base` or `delays` stands there, be it wrong: then that has been told already.
@@ -137,7 +157,7 @@ impl RawSchedule {
             power: scope
                 .get("power")
                 .and_then(|item| item.choice(&[("n", Power::N), ("n-1", Power::NMinusOne)])),
-            cap: scope.get("cap").and_then(|item| item.positive()),
+            cap: scope.get("cap").and_then(|item| RawCap::read(&item)),
             jitter: scope.get("jitter").and_then(|item| item.fraction(0.0..=1.0)),
             delays: delays.and_then(|item| read_delays(&item)),
         }
@@ -159,16 +179,20 @@ impl RawSchedule {
         }
     }
 
-    fn finished(self) -> Option<Schedule> {
+    fn finished(self, lease: Duration) -> Option<Schedule> {
         let jitter = self.jitter.unwrap_or(0.0);
+        let cap = self.cap.map(|cap| match cap {
+            RawCap::Is(cap) => cap,
+            RawCap::Lease => lease,
+        });
         if let Some(delays) = self.delays {
-            return Some(Schedule::Delays { delays, cap: self.cap, jitter });
+            return Some(Schedule::Delays { delays, cap, jitter });
         }
         Some(Schedule::Exponential {
             base: self.base?,
             factor: self.factor.unwrap_or(2.0),
             power: self.power.unwrap_or(Power::NMinusOne),
-            cap: self.cap.unwrap_or(Duration::from_hours(1)),
+            cap: cap.unwrap_or(Duration::from_hours(1)),
             jitter,
         })
     }
@@ -213,13 +237,14 @@ impl RawRetry {
         Self { schedule, column, default, named, path: Some(scope.path.clone()) }
     }
 
-    pub fn over(self, top: &Self, scope: &Scope<'_>) -> Retry {
+    /// `lease` is how long a claim of the stage holds.
+    pub fn over(self, top: &Self, scope: &Scope<'_>, lease: Duration) -> Retry {
         let named = self.named.or_else(|| top.named.clone()).unwrap_or_default();
         let default = self.default.or_else(|| top.default.clone());
         let by_name = default.as_ref().and_then(|name| named.get(name)).cloned();
         let merged = self.schedule.or(&top.schedule);
         let told = merged.given || default.is_some();
-        let schedule = by_name.or_else(|| merged.finished()).unwrap_or_else(|| {
+        let schedule = by_name.or_else(|| merged.finished(lease)).unwrap_or_else(|| {
             if !told {
                 let path = self.path.or_else(|| top.path.clone()).unwrap_or_else(|| "retry".to_owned());
                 scope.log.key(
@@ -238,7 +263,10 @@ fn read_named((name, item): (&str, Item<'_>)) -> Option<(String, Schedule)> {
     let scope = item.scope()?;
     let raw = RawSchedule::read(&scope);
     let told = raw.given;
-    let schedule = raw.finished();
+    if raw.cap == Some(RawCap::Lease) {
+        item.wrong("a schedule that rows name has no lease of its own", "write cap as a duration");
+    }
+    let schedule = raw.finished(Duration::from_hours(1));
     scope.finish();
     if schedule.is_none() && !told {
         item.wrong("has no schedule", "give `base` or `delays`");

@@ -1,5 +1,7 @@
 //! `[[stage]]`: one step of a row's life each, complete in itself once read.
 
+use std::time::Duration;
+
 use crate::reader::{Item, Scope};
 use crate::{Claimed, Columns, Stage, StateId, Uncertain};
 
@@ -70,7 +72,8 @@ fn stage(scope: &Scope<'_>, states: &mut States, columns: &Columns, top: &Top<'_
     let mut state = |key, remedy| scope.need(key, remedy).and_then(|item: Item<'_>| states.intern(&item));
     let delivered = state("delivered", "name the state of success");
     let dead = state("dead", "name the state of rows whose attempts are spent");
-    let (retry, retry_rule) = retry(scope, states, top);
+    let lease = RawLease::read(scope.scope("lease")).over(&top.lease, columns);
+    let (retry, retry_rule) = retry(scope, states, top, lease.duration);
     let mut optional = |key| scope.get(key).and_then(|item| states.intern(&item));
     let rejected = optional("rejected").or(dead);
     let skipped = optional("skipped").or(rejected);
@@ -83,7 +86,6 @@ fn stage(scope: &Scope<'_>, states: &mut States, columns: &Columns, top: &Top<'_
     });
     let may_lack = scope.get("optional").and_then(|item| item.truth()).unwrap_or(false);
     let attempts = RawAttempts::read(scope.scope("attempts")).over(top.attempts);
-    let lease = RawLease::read(scope.scope("lease")).over(&top.lease, columns);
     scope.finish();
     Some(Stage {
         name: name?.to_owned(),
@@ -116,13 +118,18 @@ fn composer(scope: &Scope<'_>, top: &Top<'_>) -> Option<String> {
 }
 
 /// `retry = "state"`, or `[stage.retry]` with `to` and a schedule of its own.
-fn retry(scope: &Scope<'_>, states: &mut States, top: &Top<'_>) -> (Option<StateId>, crate::Retry) {
+fn retry(
+    scope: &Scope<'_>,
+    states: &mut States,
+    top: &Top<'_>,
+    lease: Duration,
+) -> (Option<StateId>, crate::Retry) {
     let item = scope.need("retry", "name the state of rows that wait for another try");
     if let Some(own) = item.as_ref().filter(|item| item.is_table()).and_then(Item::scope) {
         let to = own.need("to", "name the state of rows that wait for another try");
-        let rule = RawRetry::read(&own).over(&top.retry, &own);
+        let rule = RawRetry::read(&own).over(&top.retry, &own, lease);
         own.finish();
         return (to.and_then(|item| states.intern(&item)), rule);
     }
-    (item.and_then(|item| states.intern(&item)), RawRetry::default().over(&top.retry, scope))
+    (item.and_then(|item| states.intern(&item)), RawRetry::default().over(&top.retry, scope, lease))
 }

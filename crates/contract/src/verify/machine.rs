@@ -96,7 +96,7 @@ impl Proof<'_> {
 
     fn sweeps(&self) {
         for (index, sweep) in self.contract.sweeps.iter().enumerate() {
-            let at = |key: &str| format!("sweep.{}.{key}", index + 1);
+            let at = |key: &str| format!("{}.{key}", sweep.path(index));
             for from in &sweep.from {
                 let name = self.name(*from);
                 if self.contract.is_claimed(*from) {

@@ -53,7 +53,7 @@ impl Proof<'_> {
             uses
         });
         let sweeps = self.contract.sweeps.iter().enumerate().flat_map(|(index, sweep)| {
-            let path = format!("sweep.{}", index + 1);
+            let path = sweep.path(index);
             [(format!("{path}.from"), sweep.from.clone()), (format!("{path}.to"), vec![sweep.to])]
         });
         let mut candidates = [(described, vec![state])].into_iter().chain(uses).chain(sweeps);

@@ -154,7 +154,7 @@ pub(super) fn all_moves(contract: &Contract) -> Vec<Blamed<'_>> {
     }
     let Some(stage) = contract.stages.first() else { return found };
     for (index, sweep) in contract.sweeps.iter().enumerate() {
-        found.push((format!("sweep.{}.to", index + 1), contract.sweep_move(stage, sweep)));
+        found.push((format!("{}.to", sweep.path(index)), contract.sweep_move(stage, sweep)));
     }
     for (by_hand, transition, key) in [
         (&contract.requeue, Transition::Requeued, "requeue"),

@@ -87,6 +87,12 @@ impl Proof<'_> {
             Some(role) => self.due_survives(role),
             None => {}
         }
+        if let Some(wish) = &due.wish
+            && due.after.is_none()
+        {
+            let what = format!("{} has no meaning beside a due column", wish.member);
+            self.log.key("due.wish", what, "it is for due.after; a due column holds the longer wait already");
+        }
         match due.defer {
             Defer::Due if !has_column => {
                 self.lacks("due.defer", Role::Due, "it is where \"not before\" is kept");
@@ -136,6 +142,16 @@ impl Proof<'_> {
                     "without a claimed state nobody sees that a row is held",
                     "name a state, or write lease.by = \"due\"",
                 );
+            }
+            (LeaseBy::Time, Claimed::State(_)) if stage.lease.poison.is_some() && stage.lease.spend => {
+                let what = "counts what `spend` counts already";
+                self.log.key(&self.lease_key(stage, "poison"), what, "write spend = false, or leave it out");
+            }
+            (LeaseBy::Time, Claimed::State(_))
+                if stage.lease.poison.is_some() && self.column(Role::Error).is_none() =>
+            {
+                let why = "take-overs are counted in it";
+                self.lacks(&self.lease_key(stage, "poison"), Role::Error, why);
             }
             (LeaseBy::Time, Claimed::State(_)) if !self.keeps_time() => {
                 let why =

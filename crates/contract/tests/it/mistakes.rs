@@ -85,6 +85,28 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
         "effect.1.on.1",
         "unknown transition `deliverd`; did you mean `delivered`?",
     ),
+    (
+        "open_event_notifications",
+        "wish   = \"error.retryAfterSeconds\"",
+        "wish   = \"error\"",
+        "due.wish",
+        "names no member",
+    ),
+    ("open_event_notifications", "poison = 5", "poison = 0", "lease.poison", "0 is out of range"),
+    (
+        "open_event_notifications",
+        "as    = \"history.sent\"",
+        "as    = \"history sent\"",
+        "count.history sent.as",
+        "is no name",
+    ),
+    (
+        "open_event_notifications",
+        "within = \"3m\"",
+        "since = \"created\"",
+        "count.history.duplicates.since",
+        "without `within`",
+    ),
     ("dispatch_jobs", "from       = \"QUEUED\"", "froms = \"QUEUED\"", "sweep.1.from", "is required"),
     (
         "open_event_notifications",

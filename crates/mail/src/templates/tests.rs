@@ -118,3 +118,61 @@ fn every_mistake_of_a_folder_is_reported_at_once() {
     let missing = Templates::load(&folder.path().join("nowhere"), "en").unwrap_err();
     assert!(missing.to_string().contains("can't be read"), "{missing}");
 }
+
+#[test]
+fn another_region_of_the_language_is_better_than_the_default() {
+    let templates = load(&[
+        ("hello/v1/en-US/body.txt", "en-US"),
+        ("hello/v1/zh-CN/body.txt", "zh-CN"),
+        ("hello/v1/pt-BR/body.txt", "pt-BR"),
+        ("hello/v1/pt/body.txt", "pt"),
+    ]);
+    let text = |locale| templates.render("hello", Some(locale), &json!({})).unwrap().text;
+    assert_eq!(["zh", "zh-Hans-CN", "pt-PT", "fr"].map(text), ["zh-CN", "zh-CN", "pt", "en-US"]);
+}
+
+#[test]
+fn n10_open_seat_renders_in_both_locales_with_the_least_and_with_all_variables() {
+    let templates = Templates::with_shipped(None, "en").unwrap();
+    let all: serde_json::Value = serde_json::from_str(SAMPLE).unwrap();
+    let least: serde_json::Value =
+        ["courseTitle", "courseString", "sectionIndex", "sectionNumber", "meetingSummary", "manageUrl"]
+            .into_iter()
+            .map(|name| (name.to_owned(), json!(format!("<{name}>"))))
+            .collect::<serde_json::Map<_, _>>()
+            .into();
+    for (locale, lang) in [("en-US", "lang=\"en-US\""), ("zh-CN", "lang=\"zh-CN\"")] {
+        let full = templates.render("open-seat@v1", Some(locale), &all).unwrap();
+        let html = full.html.unwrap();
+        assert!(html.contains(lang) && html.contains("New Brunswick"), "{html}");
+        assert!(!html.contains("src=") && !html.contains("url("), "no remote assets");
+        assert!(full.text.contains("unsubscribe?token=8f1c"), "{}", full.text);
+        let bare = templates.render("open-seat@v1", Some(locale), &least).unwrap();
+        assert!(bare.html.as_ref().unwrap().contains("&lt;courseTitle&gt;"));
+        assert!(bare.subject.unwrap().contains("<courseTitle>"), "a subject is not HTML");
+    }
+}
+
+#[test]
+fn a_folder_replaces_a_shipped_locale_and_adds_its_own() {
+    let folder = folder(&[
+        ("open-seat/v1/en-US/body.html", "<p>ours</p>"),
+        ("open-seat/v2/en-US/body.txt", "next"),
+        ("other/v1/en/body.txt", "{{ a }} {{ b.c }}"),
+    ]);
+    let templates = Templates::with_shipped(Some(folder.path()), "en").unwrap();
+    let text = |name, locale| templates.render(name, Some(locale), &json!({})).map(|rendered| rendered.text);
+    assert_eq!(text("open-seat@v1", "en-US").unwrap(), "ours\n");
+    assert_eq!(text("open-seat", "en").unwrap(), "next");
+    assert!(
+        matches!(text("open-seat@v1", "zh"), Err(Error::VariableMissing { .. })),
+        "still the shipped one"
+    );
+    let listed = templates.list();
+    let other = listed.iter().find(|listed| listed.id == "other").unwrap();
+    assert_eq!(
+        (other.parts.as_slice(), other.variables.as_slice()),
+        (&["body.txt"][..], &["a".to_owned(), "b".to_owned()][..])
+    );
+    assert_eq!(listed.len(), 4);
+}

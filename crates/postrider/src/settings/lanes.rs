@@ -11,7 +11,7 @@ use super::records::RecordSettings;
 use super::tree::{Tree, to_toml};
 
 /// Tables of a contract that a lane may override; the contract's own reader knows their keys.
-const OVERRIDES: [&str; 14] = [
+const OVERRIDES: [&str; 15] = [
     "table",
     "columns",
     "message",
@@ -22,6 +22,7 @@ const OVERRIDES: [&str; 14] = [
     "lease",
     "attempts",
     "retry",
+    "sweep",
     "cancel",
     "requeue",
     "retention",

@@ -13,7 +13,7 @@ use super::load::Written;
 use super::mistake::{Mistake, Place, suggest};
 use super::reader::{Context, Found};
 use super::reliable;
-use crate::wiring::{ComposerKind, email_settings};
+use crate::wiring::{ComposerKind, email_settings, notifications};
 
 /// What a contract calls the place of its outside names.
 const ENVIRONMENT: &str = "environment";
@@ -48,14 +48,20 @@ impl Search<'_> {
         let transport = self.named(lane, "transport", lane.transport.as_ref(), &self.written.transport_names);
         let (contract, outside) = self.contract(lane)?;
         let stage = self.stage(lane, &contract)?;
-        match ComposerKind::of(&contract.stages[stage].composer) {
-            Ok(composer) => self.fit(lane, composer, transport.as_deref()),
-            Err(text) => self.wrong(&lane.place, format!("lanes.{}.contract", lane.name), text),
+        let composer = ComposerKind::of(&contract.stages[stage].composer);
+        match &composer {
+            Ok(composer) => self.fit(lane, *composer, transport.as_deref()),
+            Err(text) => self.wrong(&lane.place, format!("lanes.{}.contract", lane.name), text.clone()),
         }
-        if let Err(mistakes) = email_settings(&lane.name, &lane.mail) {
-            for text in mistakes {
-                self.wrong(&lane.place, format!("lanes.{}.mail", lane.name), text);
+        let mistakes = match composer {
+            Ok(ComposerKind::MailJob) => {
+                notifications::settings(&lane.name, &contract, &contract.stages[stage], &lane.mail).err()
             }
+            _ => email_settings(&lane.name, &lane.mail).err(),
+        };
+        let mistakes = mistakes.unwrap_or_default();
+        for text in mistakes {
+            self.wrong(&lane.place, format!("lanes.{}.mail", lane.name), text);
         }
         let limits = limits(&lane.limits, outside, &contract);
         Some(LaneSettings {

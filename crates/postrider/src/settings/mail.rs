@@ -25,6 +25,10 @@ pub struct MailSettings {
     /// The most bytes that one row may have.
     pub size_limit: u64,
     pub dkim: Vec<Dkim>,
+    /// Notifications: where a subscriber manages and ends the subscription, and the zone of delivery windows.
+    pub manage_url: Option<String>,
+    pub unsubscribe_url: Option<String>,
+    pub time_zone: Option<String>,
 }
 
 /// A key to sign with.
@@ -47,6 +51,9 @@ impl Default for MailSettings {
             recipient_limit: 1_000,
             size_limit: SIZE_LIMIT,
             dkim: Vec::new(),
+            manage_url: None,
+            unsubscribe_url: None,
+            time_zone: None,
         }
     }
 }
@@ -65,6 +72,9 @@ impl MailSettings {
         text("domain", &mut mail.domain);
         text("locale", &mut mail.locale);
         text("bounces", &mut mail.bounces);
+        text("manage_url", &mut mail.manage_url);
+        text("unsubscribe_url", &mut mail.unsubscribe_url);
+        text("time_zone", &mut mail.time_zone);
         if let Some(found) = reader.text("templates") {
             mail.templates = Some(base.join(found.value));
         }

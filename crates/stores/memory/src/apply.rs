@@ -6,8 +6,9 @@ use postrider_contract::{Contract, Effect, Expr, Move, Role, Set};
 use postrider_seams::Value;
 use postrider_seams::row::Detail;
 
-use crate::condition::{get, int, literal, role, state_of};
+use crate::condition::{get, int, literal, role, state_of, was_deferred};
 use crate::table::{NEVER, Row, Table, micros};
+use crate::takeover;
 
 /// What a move knows besides the row.
 pub(crate) struct Given<'a> {
@@ -104,6 +105,9 @@ pub(crate) fn set(
         },
         Set::ExprIfNull(value) if *old == Value::Null => expr(contract, value, before, after, given, tsid),
         Set::ExprIfNull(_) => old.clone(),
+        Set::TakeOver if was_deferred(contract, before) => old.clone(),
+        Set::TakeOver => takeover::noted(old),
+        Set::Poisoned => takeover::poisoned(old),
     }
 }
 

@@ -6,7 +6,7 @@ use postrider_seams::store::INLINE_LIMIT;
 use postrider_seams::{Claimed, Lease, RowId, Value};
 
 use crate::apply::{self, Given};
-use crate::condition::{counters, due_at, has_attempts_left, int, is_ours, role, state_of};
+use crate::condition::{counters, due_at, has_attempts_left, int, is_barred, is_ours, role, state_of};
 use crate::store::MemoryStore;
 use crate::table::{Row, Table, micros};
 
@@ -29,20 +29,19 @@ impl MemoryStore {
         let step = self.contract().lease_move(self.stage(), Transition::Claimed);
         let mut table = self.table.lock();
         let picked = self.pick(&table, now, limit as usize);
-        picked
-            .into_iter()
-            .map(|id| {
-                let before = table.rows[&id].clone();
-                apply::make(&mut table, self.contract(), &step, &id, &self.given(now, &nothing));
-                self.claimed(&id, &before, &table.rows[&id], now)
-            })
-            .collect()
+        let befores: Vec<Row> = picked.iter().map(|id| table.rows[id].clone()).collect();
+        for id in &picked {
+            apply::make(&mut table, self.contract(), &step, id, &self.given(now, &nothing));
+        }
+        let rows = picked.iter().zip(&befores);
+        rows.map(|(id, before)| self.claimed(&table, id, before, now)).collect()
     }
 
     fn pick(&self, table: &Table, now: i64, limit: usize) -> Vec<RowId> {
         let (contract, stage) = (self.contract(), self.stage());
         let takes = |row: &Row| {
             is_ours(contract, row)
+                && !is_barred(contract, row, now)
                 && has_attempts_left(contract, stage, row)
                 && due_at(contract, stage, row).is_some_and(|due| due <= now)
         };
@@ -73,9 +72,10 @@ impl MemoryStore {
         free.into_iter().chain(ordered.into_iter().take(room)).collect()
     }
 
-    fn claimed(&self, id: &RowId, before: &Row, after: &Row, now: i64) -> Claimed {
+    fn claimed(&self, table: &Table, id: &RowId, before: &Row, now: i64) -> Claimed {
         let (contract, stage) = (self.contract(), self.stage());
-        let fields = self.fields(after);
+        let after = &table.rows[id];
+        let fields = self.fields(table, after, now);
         let size = fields.iter().map(|(_, value)| bytes(value)).sum();
         let due = due_at(contract, stage, before).unwrap_or(now);
         let since =

@@ -1,9 +1,12 @@
 //! Which state a row is in, and whether it is due.
 
-use postrider_contract::{Condition, Contract, Counters, DueNull, Literal, Role, Stage, StateId};
+use postrider_contract::{
+    Condition, Contract, Counters, DEFERRED_OWNER, DueNull, Literal, Role, Stage, StateId, Sweep, When,
+};
 use postrider_seams::Value;
 
 use crate::table::{NEVER, Row, micros};
+use crate::takeover;
 
 static NULL: Value = Value::Null;
 
@@ -73,7 +76,10 @@ pub(crate) fn due_at(contract: &Contract, stage: &Stage, row: &Row) -> Option<i6
         let counters = counters(contract, stage, row);
         match int(role(contract, row, after)) {
             Some(since) if counters.attempts > 0 => {
-                since + micros(stage.retry_rule.schedule.delay(counters.attempts, 0.0))
+                let planned = stage.retry_rule.schedule.delay(counters.attempts, 0.0);
+                let wish = contract.due.wish.as_ref();
+                let wish = wish.map(|wish| takeover::seconds(get(row, &wish.column), &wish.member));
+                since + micros(wish.map_or(planned, |wish| planned.max(wish)))
             }
             _ => i64::MIN,
         }
@@ -92,6 +98,29 @@ pub(crate) fn due_at(contract: &Contract, stage: &Stage, row: &Row) -> Option<i6
         due = due.max(created + micros(contract.claim.min_age) + 1);
     }
     Some(due)
+}
+
+/// Does the lock stand for "not before T"?
+pub(crate) fn was_deferred(contract: &Contract, row: &Row) -> bool {
+    role(contract, row, Role::Owner).as_text() == Some(DEFERRED_OWNER)
+}
+
+/// Is a sweep about to end the row?
+pub(crate) fn is_barred(contract: &Contract, row: &Row, now: i64) -> bool {
+    let state = state_of(contract, row);
+    let bars = |sweep: &&Sweep| sweep.bars_claims && sweep.from.iter().any(|from| Some(*from) == state);
+    contract.sweeps.iter().filter(bars).any(|sweep| is_time(sweep, row, now))
+}
+
+/// Has the sweep's time come?
+pub(crate) fn is_time(sweep: &Sweep, row: &Row, now: i64) -> bool {
+    match &sweep.when {
+        When::Always => true,
+        When::OlderThan { age, since } => {
+            int(get(row, since)).is_some_and(|since| since < now - micros(*age))
+        }
+        When::At { column } => int(get(row, column)).map_or(sweep.publish, |at| at <= now),
+    }
 }
 
 /// Rows of others in the same table are left alone.

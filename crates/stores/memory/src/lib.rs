@@ -16,6 +16,8 @@ mod store;
 mod suppressions;
 mod sweep;
 mod table;
+mod takeover;
+mod tally;
 
 pub use store::MemoryStore;
 pub use suppressions::MemorySuppressions;

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_contract::{Claimed as ClaimedAs, Contract, Stage, StateId};
+use postrider_seams::row::CLOCK;
 use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
 use postrider_seams::{Claimed, Fields, Lease, Store, Value, Want};
 use tokio::time::Instant;
 
-use crate::condition::{due_at, get, is_ours};
-use crate::table::{MemoryTable, Row, micros};
+use crate::condition::{due_at, get, is_barred, is_ours};
+use crate::table::{MemoryTable, Row, Table, micros};
+use crate::tally;
 
 pub struct MemoryStore {
     pub(crate) table: Arc<MemoryTable>,
@@ -23,7 +25,11 @@ pub struct MemoryStore {
 impl MemoryStore {
     /// A worker of its own on the table. `worker` must be unique.
     pub fn open(table: &Arc<MemoryTable>, stage: usize, worker: &str) -> Arc<Self> {
-        let (names, columns): (Vec<_>, Vec<_>) = table.contract.message_columns().into_iter().unzip();
+        let (mut names, columns): (Vec<_>, Vec<_>) = table.contract.message_columns().into_iter().unzip();
+        let counted = table.contract.tallies.iter().map(|tally| tally.field.clone());
+        if !table.contract.tallies.is_empty() {
+            names.extend(counted.chain([CLOCK.to_owned()]));
+        }
         Arc::new(Self {
             table: Arc::clone(table),
             stage,
@@ -56,8 +62,15 @@ impl MemoryStore {
         self.stage().lease.fence.iter().map(|role| column(*role)).collect()
     }
 
-    pub(crate) fn fields(&self, row: &Row) -> Fields {
-        let values = self.field_columns.iter().map(|column| get(row, column).clone()).collect();
+    /// The message columns, and what the contract counts. What it joins is of other tables, which are not here.
+    pub(crate) fn fields(&self, table: &Table, row: &Row, now: i64) -> Fields {
+        let contract = self.contract();
+        let mut values: Vec<Value> =
+            self.field_columns.iter().map(|column| get(row, column).clone()).collect();
+        if !contract.tallies.is_empty() {
+            let counts = contract.tallies.iter().map(|tally| tally::count(contract, tally, table, row, now));
+            values.extend(counts.chain([now / 1000]).map(Value::Int));
+        }
         Fields::new(Arc::clone(&self.field_names), values)
     }
 }
@@ -83,7 +96,9 @@ impl Store for MemoryStore {
 
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
         let table = self.table.lock();
-        Ok(leases.iter().map(|lease| table.rows.get(&lease.id).map(|row| self.fields(row))).collect())
+        let now = self.table.now();
+        let fields = |lease: &Lease| table.rows.get(&lease.id).map(|row| self.fields(&table, row, now));
+        Ok(leases.iter().map(fields).collect())
     }
 
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
@@ -116,7 +131,7 @@ impl Store for MemoryStore {
             .in_states(&self.stage().ready)
             .iter()
             .map(|id| &table.rows[id])
-            .filter(|row| is_ours(self.contract(), row))
+            .filter(|row| is_ours(self.contract(), row) && !is_barred(self.contract(), row, now))
             .filter_map(|row| Some((row, due_at(self.contract(), self.stage(), row)?)))
             // An ordered row that is due and was not taken waits behind another.
             .filter(|(row, due)| *due > now || self.ordered(row).is_none())

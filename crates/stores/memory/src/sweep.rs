@@ -1,14 +1,17 @@
 //! The moves that no lease guards: reclaim, sweeps, purge, and the operator's.
 
-use postrider_contract::{ATTEMPTS_SPENT, LEASE_EXPIRED, Move, StateId, When};
+use postrider_contract::{ATTEMPTS_SPENT, LEASE_EXPIRED, Move, Role, StateId};
 use postrider_seams::row::Detail;
 use postrider_seams::store::Reclaimed;
 use postrider_seams::{RowId, Value};
 
 use crate::apply::{self, Given};
-use crate::condition::{counters, get, has_attempts_left, int, is_ours, lease_end};
+use crate::condition::{
+    counters, get, has_attempts_left, int, is_ours, is_time, lease_end, role, was_deferred,
+};
 use crate::store::MemoryStore;
 use crate::table::{Row, Table, micros};
+use crate::takeover;
 
 impl MemoryStore {
     /// Moves each chosen row, with one reason.
@@ -47,7 +50,12 @@ impl MemoryStore {
             }
         }
         let expired = |row: &Row| lease_end(contract, stage, row).is_some_and(|end| end < now);
-        let is_last = |row: &Row| stage.lease.spend && stage.is_last(&counters(contract, stage, row));
+        let is_last = |row: &Row| {
+            let spent = stage.lease.spend && stage.is_last(&counters(contract, stage, row));
+            let takeovers = || takeover::count(role(contract, row, Role::Error)) + 1;
+            let poisoned = stage.lease.poison.is_some_and(|most| takeovers() >= i64::from(most));
+            spent || (poisoned && !was_deferred(contract, row))
+        };
         let dead = self.choose(&table, &from, limit, |row| expired(row) && is_last(row));
         let back = self.choose(&table, &from, limit, |row| expired(row) && !is_last(row));
         for (ids, to) in [(&dead, stage.dead), (&back, stage.retry)] {
@@ -69,15 +77,8 @@ impl MemoryStore {
     pub(crate) fn sweep_contract(&self, index: usize, limit: u32) -> u64 {
         let rule = &self.contract().sweeps[index];
         let now = self.table.now();
-        let is_time = |row: &Row| match &rule.when {
-            When::Always => true,
-            When::OlderThan { age, since } => {
-                int(get(row, since)).is_some_and(|since| since < now - micros(*age))
-            }
-            When::At { column } => int(get(row, column)).map_or(rule.publish, |at| at <= now),
-        };
         let mut table = self.table.lock();
-        let due = self.choose(&table, &rule.from, limit, is_time);
+        let due = self.choose(&table, &rule.from, limit, |row| is_time(rule, row, now));
         let step = self.contract().sweep_move(self.stage(), rule);
         self.make_moves(&mut table, &due, &step, rule.reason.as_deref());
         due.len() as u64

@@ -85,14 +85,15 @@ CREATE INDEX `open_event_notifications_notify_claim` ON `open_event_notification
 -- create
 CREATE INDEX `open_event_notifications_notify_lease` ON `open_event_notifications` (`fanout_status`, `locked_at`);
 
--- notify: layout Layout { integer_id: true, fences: 2, claim_time: Some(1), fields: ["dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id", "event.term_id", "event.campus_code", "event.index_number", "event.status_before", "event.status_after", "event.event_at", "event.detected_by", "event.trace_id", "event.payload", "subscription.status", "subscription.contact_type", "subscription.contact_value", "subscription.contact_hash", "subscription.locale", "subscription.last_known_section_status", "subscription.unsubscribe_token", "subscription.metadata", "section.section_number", "section.subject_code", "section.course_id", "section.meeting_summary", "course.title", "course.course_string"] }
+-- notify: layout Layout { integer_id: true, fences: 2, claim_time: Some(1), fields: ["created", "dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id", "event.term_id", "event.campus_code", "event.index_number", "event.status_before", "event.status_after", "event.event_at", "event.detected_by", "event.trace_id", "event.payload", "subscription.status", "subscription.contact_type", "subscription.contact_value", "subscription.contact_hash", "subscription.locale", "subscription.last_known_section_status", "subscription.unsubscribe_token", "subscription.metadata", "section.section_number", "section.subject_code", "section.course_id", "section.meeting_summary", "course.title", "course.course_string", "history.sent", "history.duplicates", "history.in_flight", "clock"] }
 
 -- notify: claim 1, step 1: [Owner, Limit] -> Rows
-SELECT CAST(t.`notification_id` AS SIGNED), CAST(LEFT(?, 64) AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`locked_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`fanout_attempts` AS SIGNED), NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`dedupe_key`), 0) AS SIGNED), CASE WHEN LENGTH(t.`dedupe_key`) <= 65536 THEN t.`dedupe_key` END, CAST(t.`notification_id` AS CHAR), CAST(t.`open_event_id` AS CHAR), CAST(t.`subscription_id` AS CHAR)
+SELECT CAST(t.`notification_id` AS SIGNED), CAST(LEFT(?, 64) AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`locked_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`fanout_attempts` AS SIGNED), NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`dedupe_key`), 0) AS SIGNED), CAST(t.`created_at` AS CHAR), CASE WHEN LENGTH(t.`dedupe_key`) <= 65536 THEN t.`dedupe_key` END, CAST(t.`notification_id` AS CHAR), CAST(t.`open_event_id` AS CHAR), CAST(t.`subscription_id` AS CHAR)
 FROM `open_event_notifications` AS t
 WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL
-  AND (t.`fanout_attempts` = 0 OR t.`last_attempt_at` IS NULL OR t.`last_attempt_at` <= CASE t.`fanout_attempts` WHEN 1 THEN UTC_TIMESTAMP(6) WHEN 2 THEN UTC_TIMESTAMP(6) - INTERVAL 2 SECOND ELSE UTC_TIMESTAMP(6) - INTERVAL 7 SECOND END)
+  AND (t.`fanout_attempts` = 0 OR t.`last_attempt_at` IS NULL OR (t.`last_attempt_at` <= CASE t.`fanout_attempts` WHEN 1 THEN UTC_TIMESTAMP(6) WHEN 2 THEN UTC_TIMESTAMP(6) - INTERVAL 2 SECOND ELSE UTC_TIMESTAMP(6) - INTERVAL 7 SECOND END AND t.`last_attempt_at` <= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - LEAST(GREATEST(CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.retryAfterSeconds')) AS DECIMAL(18, 6)), 0) ELSE 0 END, 0), 86400)) * 1000000) MICROSECOND))
   AND t.`fanout_attempts` < 3
+  AND (t.`created_at` IS NULL OR t.`created_at` >= UTC_TIMESTAMP(6) - INTERVAL 86400 SECOND)
 ORDER BY t.`notification_id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
@@ -102,12 +103,12 @@ UPDATE `open_event_notifications` AS t SET t.`fanout_status` = 'pending', t.`loc
 WHERE t.`notification_id` IN ({held});
 
 -- notify: load: [Ids] -> Other
-SELECT CAST(t.`notification_id` AS SIGNED), t.`dedupe_key`, CAST(t.`notification_id` AS CHAR), CAST(t.`open_event_id` AS CHAR), CAST(t.`subscription_id` AS CHAR)
+SELECT CAST(t.`notification_id` AS SIGNED), CAST(t.`created_at` AS CHAR), t.`dedupe_key`, CAST(t.`notification_id` AS CHAR), CAST(t.`open_event_id` AS CHAR), CAST(t.`subscription_id` AS CHAR)
 FROM `open_event_notifications` AS t
 WHERE t.`notification_id` IN ({ids});
 
 -- notify: join: [Ids] -> Other
-SELECT CAST(t.`notification_id` AS SIGNED), CAST(`j_event`.`section_id` AS CHAR), CAST(`j_event`.`term_id` AS CHAR), CAST(`j_event`.`campus_code` AS CHAR), CAST(`j_event`.`index_number` AS CHAR), CAST(`j_event`.`status_before` AS CHAR), CAST(`j_event`.`status_after` AS CHAR), CAST(`j_event`.`event_at` AS CHAR), CAST(`j_event`.`detected_by` AS CHAR), CAST(`j_event`.`trace_id` AS CHAR), CAST(`j_event`.`payload` AS CHAR), CAST(`j_subscription`.`status` AS CHAR), CAST(`j_subscription`.`contact_type` AS CHAR), CAST(`j_subscription`.`contact_value` AS CHAR), CAST(`j_subscription`.`contact_hash` AS CHAR), CAST(`j_subscription`.`locale` AS CHAR), CAST(`j_subscription`.`last_known_section_status` AS CHAR), CAST(`j_subscription`.`unsubscribe_token` AS CHAR), CAST(`j_subscription`.`metadata` AS CHAR), CAST(`j_section`.`section_number` AS CHAR), CAST(`j_section`.`subject_code` AS CHAR), CAST(`j_section`.`course_id` AS CHAR), CAST(`j_section`.`meeting_summary` AS CHAR), CAST(`j_course`.`title` AS CHAR), CAST(`j_course`.`course_string` AS CHAR)
+SELECT CAST(t.`notification_id` AS SIGNED), CAST(`j_event`.`section_id` AS CHAR), CAST(`j_event`.`term_id` AS CHAR), CAST(`j_event`.`campus_code` AS CHAR), CAST(`j_event`.`index_number` AS CHAR), CAST(`j_event`.`status_before` AS CHAR), CAST(`j_event`.`status_after` AS CHAR), CAST(`j_event`.`event_at` AS CHAR), CAST(`j_event`.`detected_by` AS CHAR), CAST(`j_event`.`trace_id` AS CHAR), CAST(`j_event`.`payload` AS CHAR), CAST(`j_subscription`.`status` AS CHAR), CAST(`j_subscription`.`contact_type` AS CHAR), CAST(`j_subscription`.`contact_value` AS CHAR), CAST(`j_subscription`.`contact_hash` AS CHAR), CAST(`j_subscription`.`locale` AS CHAR), CAST(`j_subscription`.`last_known_section_status` AS CHAR), CAST(`j_subscription`.`unsubscribe_token` AS CHAR), CAST(`j_subscription`.`metadata` AS CHAR), CAST(`j_section`.`section_number` AS CHAR), CAST(`j_section`.`subject_code` AS CHAR), CAST(`j_section`.`course_id` AS CHAR), CAST(`j_section`.`meeting_summary` AS CHAR), CAST(`j_course`.`title` AS CHAR), CAST(`j_course`.`course_string` AS CHAR), CAST((SELECT COUNT(*) FROM `open_event_notifications` AS c WHERE c.`fanout_status` = 'sent' AND c.`subscription_id` = t.`subscription_id` AND c.`notification_id` <> t.`notification_id`) AS SIGNED), CAST((SELECT COUNT(*) FROM `open_event_notifications` AS c WHERE c.`fanout_status` = 'sent' AND c.`last_attempt_at` >= UTC_TIMESTAMP(6) - INTERVAL 180 SECOND AND c.`subscription_id` = t.`subscription_id` AND c.`dedupe_key` = t.`dedupe_key` AND c.`notification_id` <> t.`notification_id`) AS SIGNED), CAST((SELECT COUNT(*) FROM `open_event_notifications` AS c WHERE c.`fanout_status` = 'pending' AND c.`locked_at` IS NOT NULL AND NOT (COALESCE(c.`locked_by`, '') = 'deferred') AND c.`subscription_id` = t.`subscription_id` AND c.`dedupe_key` = t.`dedupe_key` AND c.`notification_id` <> t.`notification_id` AND (c.`locked_at` < t.`locked_at` OR (c.`locked_at` = t.`locked_at` AND c.`notification_id` < t.`notification_id`))) AS SIGNED), CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
 FROM `open_event_notifications` AS t
 LEFT JOIN `open_events` AS `j_event` ON `j_event`.`open_event_id` = t.`open_event_id`
 LEFT JOIN `subscriptions` AS `j_subscription` ON `j_subscription`.`subscription_id` = t.`subscription_id`
@@ -162,8 +163,8 @@ WHERE t.`notification_id` IN ({ids})
   AND t.`locked_at` <=> CAST(? AS DATETIME(6))
 FOR UPDATE;
 
--- notify: settle retry, uniform, step 2: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Held] -> Nothing
-UPDATE `open_event_notifications` AS t SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', JSON_EXTRACT(?, '$'), 'message', JSON_EXTRACT(?, '$'), 'retryAfterSeconds', JSON_EXTRACT(?, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+-- notify: settle retry, uniform, step 2: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Held] -> Nothing
+UPDATE `open_event_notifications` AS t SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(?, '$'), 'status', 'retryable', 'code', JSON_EXTRACT(?, '$'), 'message', JSON_EXTRACT(?, '$'), 'retryAfterSeconds', JSON_EXTRACT(?, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle retry, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -175,8 +176,8 @@ WHERE t.`notification_id` = v.`id`
   AND t.`locked_at` <=> v.`f1`
 FOR UPDATE;
 
--- notify: settle retry, each, step 2: [Rows([Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
-UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+-- notify: settle retry, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
+UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_provider` LONGTEXT PATH '$.j_o_provider', `j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(v.`j_o_provider`, '$'), 'status', 'retryable', 'code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle dead, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -188,8 +189,8 @@ WHERE t.`notification_id` IN ({ids})
   AND t.`locked_at` <=> CAST(? AS DATETIME(6))
 FOR UPDATE;
 
--- notify: settle dead, uniform, step 2: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Held] -> Nothing
-UPDATE `open_event_notifications` AS t SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', JSON_EXTRACT(?, '$'), 'message', JSON_EXTRACT(?, '$'), 'retryAfterSeconds', JSON_EXTRACT(?, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+-- notify: settle dead, uniform, step 2: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Held] -> Nothing
+UPDATE `open_event_notifications` AS t SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(?, '$'), 'status', 'failed', 'code', JSON_EXTRACT(?, '$'), 'message', JSON_EXTRACT(?, '$'), 'retryAfterSeconds', JSON_EXTRACT(?, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle dead, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -201,8 +202,8 @@ WHERE t.`notification_id` = v.`id`
   AND t.`locked_at` <=> v.`f1`
 FOR UPDATE;
 
--- notify: settle dead, each, step 2: [Rows([Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
-UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+-- notify: settle dead, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
+UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_provider` LONGTEXT PATH '$.j_o_provider', `j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(v.`j_o_provider`, '$'), 'status', 'failed', 'code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle rejected, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -214,8 +215,8 @@ WHERE t.`notification_id` IN ({ids})
   AND t.`locked_at` <=> CAST(? AS DATETIME(6))
 FOR UPDATE;
 
--- notify: settle rejected, uniform, step 2: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Held] -> Nothing
-UPDATE `open_event_notifications` AS t SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', JSON_EXTRACT(?, '$'), 'message', JSON_EXTRACT(?, '$'), 'retryAfterSeconds', JSON_EXTRACT(?, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+-- notify: settle rejected, uniform, step 2: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Held] -> Nothing
+UPDATE `open_event_notifications` AS t SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(?, '$'), 'status', 'failed', 'code', JSON_EXTRACT(?, '$'), 'message', JSON_EXTRACT(?, '$'), 'retryAfterSeconds', JSON_EXTRACT(?, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle rejected, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -227,8 +228,8 @@ WHERE t.`notification_id` = v.`id`
   AND t.`locked_at` <=> v.`f1`
 FOR UPDATE;
 
--- notify: settle rejected, each, step 2: [Rows([Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
-UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+-- notify: settle rejected, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
+UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_provider` LONGTEXT PATH '$.j_o_provider', `j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(v.`j_o_provider`, '$'), 'status', 'failed', 'code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle skipped, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -240,8 +241,8 @@ WHERE t.`notification_id` IN ({ids})
   AND t.`locked_at` <=> CAST(? AS DATETIME(6))
 FOR UPDATE;
 
--- notify: settle skipped, uniform, step 2: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Held] -> Nothing
-UPDATE `open_event_notifications` AS t SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', JSON_EXTRACT(?, '$'), 'message', JSON_EXTRACT(?, '$'), 'retryAfterSeconds', JSON_EXTRACT(?, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'skipped', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+-- notify: settle skipped, uniform, step 2: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Held] -> Nothing
+UPDATE `open_event_notifications` AS t SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(?, '$'), 'status', 'failed', 'code', JSON_EXTRACT(?, '$'), 'message', JSON_EXTRACT(?, '$'), 'retryAfterSeconds', JSON_EXTRACT(?, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'skipped', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle skipped, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -253,8 +254,8 @@ WHERE t.`notification_id` = v.`id`
   AND t.`locked_at` <=> v.`f1`
 FOR UPDATE;
 
--- notify: settle skipped, each, step 2: [Rows([Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
-UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'skipped', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+-- notify: settle skipped, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
+UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_provider` LONGTEXT PATH '$.j_o_provider', `j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(v.`j_o_provider`, '$'), 'status', 'failed', 'code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'skipped', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle deferred, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -327,11 +328,33 @@ SELECT CAST(t.`notification_id` AS SIGNED), CAST(t.`locked_by` AS CHAR), CAST(t.
 FROM `open_event_notifications` AS t
 WHERE t.`notification_id` IN ({held});
 
+-- notify: reclaim, dead, step 1: [Limit] -> Keys
+SELECT CAST(t.`notification_id` AS SIGNED)
+FROM `open_event_notifications` AS t
+WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
+  AND t.`locked_at` < UTC_TIMESTAMP(6) - INTERVAL 120 SECOND
+  AND NOT (COALESCE(t.`locked_by`, '') = 'deferred') AND CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 >= 5
+LIMIT ?;
+
+-- notify: reclaim, dead, step 2: [Held] -> Keys
+SELECT CAST(t.`notification_id` AS SIGNED)
+FROM `open_event_notifications` AS t
+WHERE t.`notification_id` IN ({held})
+  AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
+  AND t.`locked_at` < UTC_TIMESTAMP(6) - INTERVAL 120 SECOND
+  AND NOT (COALESCE(t.`locked_by`, '') = 'deferred') AND CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 >= 5
+FOR UPDATE SKIP LOCKED;
+
+-- notify: reclaim, dead, step 3: [Held] -> Nothing
+UPDATE `open_event_notifications` AS t SET t.`error` = JSON_OBJECT('code', 'poison', 'message', 'taken over too often: its workers died, or lost it, while they held it', 'takeovers', CAST(CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 AS SIGNED)), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL
+WHERE t.`notification_id` IN ({held});
+
 -- notify: reclaim, step 1: [Limit] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)
 FROM `open_event_notifications` AS t
 WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
   AND t.`locked_at` < UTC_TIMESTAMP(6) - INTERVAL 120 SECOND
+  AND NOT (NOT (COALESCE(t.`locked_by`, '') = 'deferred') AND CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 >= 5)
 LIMIT ?;
 
 -- notify: reclaim, step 2: [Held] -> Keys
@@ -340,10 +363,11 @@ FROM `open_event_notifications` AS t
 WHERE t.`notification_id` IN ({held})
   AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
   AND t.`locked_at` < UTC_TIMESTAMP(6) - INTERVAL 120 SECOND
+  AND NOT (NOT (COALESCE(t.`locked_by`, '') = 'deferred') AND CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 >= 5)
 FOR UPDATE SKIP LOCKED;
 
 -- notify: reclaim, step 3: [Held] -> Nothing
-UPDATE `open_event_notifications` AS t SET t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL
+UPDATE `open_event_notifications` AS t SET t.`error` = CASE WHEN COALESCE(t.`locked_by`, '') = 'deferred' THEN t.`error` ELSE JSON_MERGE_PATCH(CASE WHEN t.`error` IS NULL THEN '{}' WHEN NOT JSON_VALID(t.`error`) THEN JSON_OBJECT('message', t.`error`) WHEN JSON_TYPE(t.`error`) = 'OBJECT' THEN t.`error` ELSE '{}' END, JSON_OBJECT('takeovers', CAST(CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 AS SIGNED))) END, t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL
 WHERE t.`notification_id` IN ({held});
 
 -- notify: spent, step 1: [Limit] -> Keys
@@ -381,19 +405,15 @@ WHERE t.`notification_id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- notify: sweep 1, step 3: [Held] -> Nothing
-UPDATE `open_event_notifications` AS t SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', 'expired', 'message', 'older than 24 hours')), t.`fanout_status` = 'expired', t.`locked_by` = NULL
+UPDATE `open_event_notifications` AS t SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', 'expired', 'message', 'waited longer than the news is good for')), t.`fanout_status` = 'expired', t.`locked_by` = NULL
 WHERE t.`notification_id` IN ({held});
 
 -- notify: next due: [] -> Other
-SELECT CAST(0 AS SIGNED) AS w
-FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL
-  AND t.`fanout_attempts` < 3
-  AND (t.`fanout_attempts` = 0 OR t.`last_attempt_at` IS NULL OR t.`last_attempt_at` <= CASE t.`fanout_attempts` WHEN 1 THEN UTC_TIMESTAMP(6) WHEN 2 THEN UTC_TIMESTAMP(6) - INTERVAL 2 SECOND ELSE UTC_TIMESTAMP(6) - INTERVAL 7 SECOND END)
-LIMIT 1;
+SELECT CASE WHEN min(looked.w) < 0 THEN 0 ELSE CAST(min(looked.w) AS SIGNED) END AS w
+FROM (SELECT COALESCE(CASE WHEN t.`fanout_attempts` > 0 THEN GREATEST(CASE t.`fanout_attempts` WHEN 1 THEN 0 WHEN 2 THEN 2000000 ELSE 7000000 END, LEAST(GREATEST(CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.retryAfterSeconds')) AS DECIMAL(18, 6)), 0) ELSE 0 END, 0), 86400) * 1000000) - (TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6))) END, 0) AS w FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL AND t.`fanout_attempts` < 3 AND (t.`created_at` IS NULL OR t.`created_at` >= UTC_TIMESTAMP(6) - INTERVAL 86400 SECOND) ORDER BY t.`notification_id` LIMIT 1000) AS looked;
 
 -- notify: lag: [] -> Other
-SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL AND (t.`fanout_attempts` = 0 OR t.`last_attempt_at` IS NULL OR t.`last_attempt_at` <= CASE t.`fanout_attempts` WHEN 1 THEN UTC_TIMESTAMP(6) WHEN 2 THEN UTC_TIMESTAMP(6) - INTERVAL 2 SECOND ELSE UTC_TIMESTAMP(6) - INTERVAL 7 SECOND END) AND t.`fanout_attempts` < 3 ORDER BY t.`notification_id` LIMIT 1),
+SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL AND (t.`fanout_attempts` = 0 OR t.`last_attempt_at` IS NULL OR (t.`last_attempt_at` <= CASE t.`fanout_attempts` WHEN 1 THEN UTC_TIMESTAMP(6) WHEN 2 THEN UTC_TIMESTAMP(6) - INTERVAL 2 SECOND ELSE UTC_TIMESTAMP(6) - INTERVAL 7 SECOND END AND t.`last_attempt_at` <= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - LEAST(GREATEST(CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.retryAfterSeconds')) AS DECIMAL(18, 6)), 0) ELSE 0 END, 0), 86400)) * 1000000) MICROSECOND)) AND t.`fanout_attempts` < 3 AND (t.`created_at` IS NULL OR t.`created_at` >= UTC_TIMESTAMP(6) - INTERVAL 86400 SECOND) ORDER BY t.`notification_id` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`locked_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL ORDER BY t.`locked_at` LIMIT 1);
 
 -- notify: show: [Ids] -> Other

@@ -105,15 +105,16 @@ BEGIN
 END
 $postrider$;
 
--- notify: layout Layout { integer_id: true, fences: 2, claim_time: None, fields: ["dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id", "event.term_id", "event.campus_code", "event.index_number", "event.status_before", "event.status_after", "event.event_at", "event.detected_by", "event.trace_id", "event.payload", "subscription.status", "subscription.contact_type", "subscription.contact_value", "subscription.contact_hash", "subscription.locale", "subscription.last_known_section_status", "subscription.unsubscribe_token", "subscription.metadata", "section.section_number", "section.subject_code", "section.course_id", "section.meeting_summary", "course.title", "course.course_string"] }
+-- notify: layout Layout { integer_id: true, fences: 2, claim_time: None, fields: ["created", "dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id", "event.term_id", "event.campus_code", "event.index_number", "event.status_before", "event.status_after", "event.event_at", "event.detected_by", "event.trace_id", "event.payload", "subscription.status", "subscription.contact_type", "subscription.contact_value", "subscription.contact_hash", "subscription.locale", "subscription.last_known_section_status", "subscription.unsubscribe_token", "subscription.metadata", "section.section_number", "section.subject_code", "section.course_id", "section.meeting_summary", "course.title", "course.course_string", "history.sent", "history.duplicates", "history.in_flight", "clock"] }
 
 -- notify: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
 SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
-  AND (t."fanout_attempts" = 0 OR t."last_attempt_at" IS NULL OR t."last_attempt_at" <= CASE t."fanout_attempts" WHEN 1 THEN now() WHEN 2 THEN now() - interval '2 seconds' ELSE now() - interval '7 seconds' END)
+  AND (t."fanout_attempts" = 0 OR t."last_attempt_at" IS NULL OR (t."last_attempt_at" <= CASE t."fanout_attempts" WHEN 1 THEN now() WHEN 2 THEN now() - interval '2 seconds' ELSE now() - interval '7 seconds' END AND t."last_attempt_at" <= now() + make_interval(secs => (0 - LEAST(GREATEST(COALESCE(substring(t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0), 0), 86400)))))
   AND t."fanout_attempts" < 3
+  AND (t."created_at" IS NULL OR t."created_at" >= now() - interval '86400 seconds')
 ORDER BY t."notification_id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -121,17 +122,17 @@ moved AS (
 UPDATE "open_event_notifications" AS t SET "fanout_status" = 'pending', "locked_at" = GREATEST(now(), t."locked_at" + interval '1 microseconds'), "locked_by" = LEFT($2::text, 64)
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."created_at", t."dedupe_key", t."fanout_attempts", t."last_attempt_at", t."locked_at", t."locked_by", t."notification_id", t."open_event_id", t."subscription_id")
-SELECT (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text, (t."fanout_attempts")::bigint, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."dedupe_key"), 0))::bigint, CASE WHEN octet_length(t."dedupe_key") <= 65536 THEN (t."dedupe_key")::text END, (t."notification_id")::text, (t."open_event_id")::text, (t."subscription_id")::text
+SELECT (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text, (t."fanout_attempts")::bigint, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."dedupe_key"), 0))::bigint, (t."created_at")::text, CASE WHEN octet_length(t."dedupe_key") <= 65536 THEN (t."dedupe_key")::text END, (t."notification_id")::text, (t."open_event_id")::text, (t."subscription_id")::text
 FROM moved AS t
 ORDER BY t."notification_id";
 
 -- notify: load: [Ids] -> Other
-SELECT (t."notification_id")::bigint, (t."dedupe_key")::text, (t."notification_id")::text, (t."open_event_id")::text, (t."subscription_id")::text
+SELECT (t."notification_id")::bigint, (t."created_at")::text, (t."dedupe_key")::text, (t."notification_id")::text, (t."open_event_id")::text, (t."subscription_id")::text
 FROM "open_event_notifications" AS t
 WHERE t."notification_id" = ANY (($1::text[])::bigint[]);
 
 -- notify: join: [Ids] -> Other
-SELECT (t."notification_id")::bigint, ("j_event"."section_id")::text, ("j_event"."term_id")::text, ("j_event"."campus_code")::text, ("j_event"."index_number")::text, ("j_event"."status_before")::text, ("j_event"."status_after")::text, ("j_event"."event_at")::text, ("j_event"."detected_by")::text, ("j_event"."trace_id")::text, ("j_event"."payload")::text, ("j_subscription"."status")::text, ("j_subscription"."contact_type")::text, ("j_subscription"."contact_value")::text, ("j_subscription"."contact_hash")::text, ("j_subscription"."locale")::text, ("j_subscription"."last_known_section_status")::text, ("j_subscription"."unsubscribe_token")::text, ("j_subscription"."metadata")::text, ("j_section"."section_number")::text, ("j_section"."subject_code")::text, ("j_section"."course_id")::text, ("j_section"."meeting_summary")::text, ("j_course"."title")::text, ("j_course"."course_string")::text
+SELECT (t."notification_id")::bigint, ("j_event"."section_id")::text, ("j_event"."term_id")::text, ("j_event"."campus_code")::text, ("j_event"."index_number")::text, ("j_event"."status_before")::text, ("j_event"."status_after")::text, ("j_event"."event_at")::text, ("j_event"."detected_by")::text, ("j_event"."trace_id")::text, ("j_event"."payload")::text, ("j_subscription"."status")::text, ("j_subscription"."contact_type")::text, ("j_subscription"."contact_value")::text, ("j_subscription"."contact_hash")::text, ("j_subscription"."locale")::text, ("j_subscription"."last_known_section_status")::text, ("j_subscription"."unsubscribe_token")::text, ("j_subscription"."metadata")::text, ("j_section"."section_number")::text, ("j_section"."subject_code")::text, ("j_section"."course_id")::text, ("j_section"."meeting_summary")::text, ("j_course"."title")::text, ("j_course"."course_string")::text, ((SELECT COUNT(*) FROM "open_event_notifications" AS c WHERE c."fanout_status" = 'sent' AND c."subscription_id" = t."subscription_id" AND c."notification_id" <> t."notification_id"))::bigint, ((SELECT COUNT(*) FROM "open_event_notifications" AS c WHERE c."fanout_status" = 'sent' AND c."last_attempt_at" >= now() - interval '180 seconds' AND c."subscription_id" = t."subscription_id" AND c."dedupe_key" = t."dedupe_key" AND c."notification_id" <> t."notification_id"))::bigint, ((SELECT COUNT(*) FROM "open_event_notifications" AS c WHERE c."fanout_status" = 'pending' AND c."locked_at" IS NOT NULL AND NOT (COALESCE(c."locked_by", '') = 'deferred') AND c."subscription_id" = t."subscription_id" AND c."dedupe_key" = t."dedupe_key" AND c."notification_id" <> t."notification_id" AND (c."locked_at" < t."locked_at" OR (c."locked_at" = t."locked_at" AND c."notification_id" < t."notification_id"))))::bigint, floor(extract(epoch FROM now()) * 1000)::bigint
 FROM "open_event_notifications" AS t
 LEFT JOIN "open_events" AS "j_event" ON "j_event"."open_event_id" = t."open_event_id"
 LEFT JOIN "subscriptions" AS "j_subscription" ON "j_subscription"."subscription_id" = t."subscription_id"
@@ -170,68 +171,68 @@ FROM moved AS t)
 SELECT (t."notification_id")::bigint
 FROM moved AS t;
 
--- notify: settle retry, uniform: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', ($1::text)::json, 'message', ($2::text)::json, 'retryAfterSeconds', ($3::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-WHERE t."notification_id" = ANY (($4::text[])::bigint[])
+-- notify: settle retry, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', ($1::text)::json, 'status', 'retryable'::text, 'code', ($2::text)::json, 'message', ($3::text)::json, 'retryAfterSeconds', ($4::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+WHERE t."notification_id" = ANY (($5::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM ($5::text)::varchar
-  AND t."locked_at" IS NOT DISTINCT FROM ($6::text)::timestamptz
+  AND t."locked_by" IS NOT DISTINCT FROM ($6::text)::varchar
+  AND t."locked_at" IS NOT DISTINCT FROM ($7::text)::timestamptz
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', (v."j_o_code")::json, 'message', (v."j_o_message")::json, 'retryAfterSeconds', (v."j_o_retry_after")::json))::text, "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[], $6::text[]) AS v("id", "f0", "f1", "j_o_code", "j_o_message", "j_o_retry_after")
+-- notify: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))), Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] -> Keys
+UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', (v."j_o_provider")::json, 'status', 'retryable'::text, 'code', (v."j_o_code")::json, 'message', (v."j_o_message")::json, 'retryAfterSeconds', (v."j_o_retry_after")::json))::text, "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[]) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
   AND t."locked_at" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle dead, uniform: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', ($1::text)::json, 'message', ($2::text)::json, 'retryAfterSeconds', ($3::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-WHERE t."notification_id" = ANY (($4::text[])::bigint[])
+-- notify: settle dead, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', ($1::text)::json, 'status', 'failed'::text, 'code', ($2::text)::json, 'message', ($3::text)::json, 'retryAfterSeconds', ($4::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+WHERE t."notification_id" = ANY (($5::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM ($5::text)::varchar
-  AND t."locked_at" IS NOT DISTINCT FROM ($6::text)::timestamptz
+  AND t."locked_by" IS NOT DISTINCT FROM ($6::text)::varchar
+  AND t."locked_at" IS NOT DISTINCT FROM ($7::text)::timestamptz
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle dead, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', (v."j_o_code")::json, 'message', (v."j_o_message")::json, 'retryAfterSeconds', (v."j_o_retry_after")::json))::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[], $6::text[]) AS v("id", "f0", "f1", "j_o_code", "j_o_message", "j_o_retry_after")
+-- notify: settle dead, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))), Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] -> Keys
+UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', (v."j_o_provider")::json, 'status', 'failed'::text, 'code', (v."j_o_code")::json, 'message', (v."j_o_message")::json, 'retryAfterSeconds', (v."j_o_retry_after")::json))::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[]) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
   AND t."locked_at" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle rejected, uniform: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', ($1::text)::json, 'message', ($2::text)::json, 'retryAfterSeconds', ($3::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-WHERE t."notification_id" = ANY (($4::text[])::bigint[])
+-- notify: settle rejected, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', ($1::text)::json, 'status', 'failed'::text, 'code', ($2::text)::json, 'message', ($3::text)::json, 'retryAfterSeconds', ($4::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+WHERE t."notification_id" = ANY (($5::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM ($5::text)::varchar
-  AND t."locked_at" IS NOT DISTINCT FROM ($6::text)::timestamptz
+  AND t."locked_by" IS NOT DISTINCT FROM ($6::text)::varchar
+  AND t."locked_at" IS NOT DISTINCT FROM ($7::text)::timestamptz
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', (v."j_o_code")::json, 'message', (v."j_o_message")::json, 'retryAfterSeconds', (v."j_o_retry_after")::json))::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[], $6::text[]) AS v("id", "f0", "f1", "j_o_code", "j_o_message", "j_o_retry_after")
+-- notify: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))), Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] -> Keys
+UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', (v."j_o_provider")::json, 'status', 'failed'::text, 'code', (v."j_o_code")::json, 'message', (v."j_o_message")::json, 'retryAfterSeconds', (v."j_o_retry_after")::json))::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[]) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
   AND t."locked_at" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle skipped, uniform: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', ($1::text)::json, 'message', ($2::text)::json, 'retryAfterSeconds', ($3::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'skipped', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-WHERE t."notification_id" = ANY (($4::text[])::bigint[])
+-- notify: settle skipped, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', ($1::text)::json, 'status', 'failed'::text, 'code', ($2::text)::json, 'message', ($3::text)::json, 'retryAfterSeconds', ($4::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'skipped', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+WHERE t."notification_id" = ANY (($5::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM ($5::text)::varchar
-  AND t."locked_at" IS NOT DISTINCT FROM ($6::text)::timestamptz
+  AND t."locked_by" IS NOT DISTINCT FROM ($6::text)::varchar
+  AND t."locked_at" IS NOT DISTINCT FROM ($7::text)::timestamptz
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', (v."j_o_code")::json, 'message', (v."j_o_message")::json, 'retryAfterSeconds', (v."j_o_retry_after")::json))::text, "locked_at" = NULL, "fanout_status" = 'skipped', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[], $6::text[]) AS v("id", "f0", "f1", "j_o_code", "j_o_message", "j_o_retry_after")
+-- notify: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))), Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] -> Keys
+UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', (v."j_o_provider")::json, 'status', 'failed'::text, 'code', (v."j_o_code")::json, 'message', (v."j_o_message")::json, 'retryAfterSeconds', (v."j_o_retry_after")::json))::text, "locked_at" = NULL, "fanout_status" = 'skipped', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[]) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
@@ -281,17 +282,35 @@ WHERE t."notification_id" = v."id"
   AND t."locked_at" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text;
 
+-- notify: reclaim, dead: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."notification_id" AS k
+FROM "open_event_notifications" AS t
+WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
+  AND t."locked_at" < now() - interval '120 seconds'
+  AND NOT (COALESCE(t."locked_by", '') = 'deferred') AND COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1 >= 5
+ORDER BY t."locked_at"
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "open_event_notifications" AS t SET "error" = json_build_object('code', 'poison'::text, 'message', 'taken over too often: its workers died, or lost it, while they held it'::text, 'takeovers', (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint)::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL
+WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."notification_id")
+SELECT (t."notification_id")::bigint
+FROM moved AS t;
+
 -- notify: reclaim: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_at" < now() - interval '120 seconds'
+  AND NOT (NOT (COALESCE(t."locked_by", '') = 'deferred') AND COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1 >= 5)
 ORDER BY t."locked_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET "error" = CASE WHEN COALESCE(t."locked_by", '') = 'deferred' THEN t."error" ELSE CASE WHEN t."error" IS NULL THEN '{"takeovers":' || (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint || '}' WHEN t."error" !~ '^\s*\{' THEN json_build_object('takeovers', (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint, 'message', t."error")::text ELSE '{"takeovers":' || (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint || CASE WHEN regexp_replace(t."error", '^\s*\{(\s*"takeovers"\s*:\s*[0-9]+\s*,?)?\s*', '') ~ '^\}' THEN '' ELSE ',' END || regexp_replace(t."error", '^\s*\{(\s*"takeovers"\s*:\s*[0-9]+\s*,?)?\s*', '') END END, "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -321,22 +340,18 @@ WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', 'expired'::text, 'message', 'older than 24 hours'))::text, "fanout_status" = 'expired', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', 'expired'::text, 'message', 'waited longer than the news is good for'))::text, "fanout_status" = 'expired', "locked_by" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
 FROM moved AS t;
 
 -- notify: next due: [] -> Other
-SELECT (0)::bigint AS w
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
-  AND t."fanout_attempts" < 3
-  AND (t."fanout_attempts" = 0 OR t."last_attempt_at" IS NULL OR t."last_attempt_at" <= CASE t."fanout_attempts" WHEN 1 THEN now() WHEN 2 THEN now() - interval '2 seconds' ELSE now() - interval '7 seconds' END)
-LIMIT 1;
+SELECT CASE WHEN min(looked.w) < 0 THEN 0 ELSE (min(looked.w))::bigint END AS w
+FROM (SELECT COALESCE(CASE WHEN t."fanout_attempts" > 0 THEN GREATEST(CASE t."fanout_attempts" WHEN 1 THEN 0 WHEN 2 THEN 2000000 ELSE 7000000 END, LEAST(GREATEST(COALESCE(substring(t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0), 0), 86400) * 1000000) - (CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END) END, 0) AS w FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" < 3 AND (t."created_at" IS NULL OR t."created_at" >= now() - interval '86400 seconds') ORDER BY t."notification_id" LIMIT 1000) AS looked;
 
 -- notify: lag: [] -> Other
-SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND (t."fanout_attempts" = 0 OR t."last_attempt_at" IS NULL OR t."last_attempt_at" <= CASE t."fanout_attempts" WHEN 1 THEN now() WHEN 2 THEN now() - interval '2 seconds' ELSE now() - interval '7 seconds' END) AND t."fanout_attempts" < 3 ORDER BY t."notification_id" LIMIT 1))::float8,
+SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND (t."fanout_attempts" = 0 OR t."last_attempt_at" IS NULL OR (t."last_attempt_at" <= CASE t."fanout_attempts" WHEN 1 THEN now() WHEN 2 THEN now() - interval '2 seconds' ELSE now() - interval '7 seconds' END AND t."last_attempt_at" <= now() + make_interval(secs => (0 - LEAST(GREATEST(COALESCE(substring(t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0), 0), 86400))))) AND t."fanout_attempts" < 3 AND (t."created_at" IS NULL OR t."created_at" >= now() - interval '86400 seconds') ORDER BY t."notification_id" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."locked_at") THEN floor(extract(epoch FROM now() - t."locked_at") * 1000000)::bigint END)::float8 / 1000000 FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL ORDER BY t."locked_at" LIMIT 1))::float8;
 
 -- notify: show: [Ids] -> Other

@@ -161,7 +161,7 @@ impl Table<'_> {
     }
 
     pub fn join(&self) -> Option<Script> {
-        if self.contract.joins.is_empty() {
+        if self.contract.joins.is_empty() && self.contract.tallies.is_empty() {
             return None;
         }
         let draft = Draft::own(self);
@@ -182,6 +182,8 @@ impl Table<'_> {
             let table = ident::quote_path(self.dialect, &join.table);
             from = format!("{from}\nLEFT JOIN {table} AS {alias} ON {}", on.join(" AND "));
         }
+        columns.extend(self.tallies());
+        columns.push(self.epoch_millis());
         let among = draft.among(&self.id(), Bind::Ids);
         let text = format!("SELECT {}\nFROM {from}\nWHERE {among}", columns.join(", "));
         Some(Script { steps: vec![draft.finish(&text, Yields::Other)] })

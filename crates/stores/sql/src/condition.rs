@@ -1,6 +1,6 @@
 //! What rows a statement means: state, due time, attempts, lease and order, as SQL conditions.
 
-use postrider_contract::{Condition, Count, DueNull, LeaseBy, Literal, Order, Role, StateId};
+use postrider_contract::{Condition, Count, DueNull, LeaseBy, Literal, Order, Role, StateId, Sweep, When};
 
 use crate::draft::Draft;
 use crate::table::Table;
@@ -100,25 +100,45 @@ impl Table<'_> {
         let after = self.contract.due.after.and_then(|role| self.contract.column(role))?;
         let attempts = self.attempts()?;
         let bound = self.computed_bound(after, &attempts);
-        Some(format!("({attempts} = 0 OR {} IS NULL OR {} <= {bound})", self.col(after), self.instant(after)))
+        let mut waited = format!("{} <= {bound}", self.instant(after));
+        if let Some(wish) = &self.contract.due.wish {
+            waited = format!("({waited} AND {})", self.wish_is_over(after, wish));
+        }
+        Some(format!("({attempts} = 0 OR {} IS NULL OR {waited})", self.col(after)))
     }
 
     /// Now less the delay that the counter calls for.
     fn computed_bound(&self, after: &str, attempts: &str) -> String {
+        self.by_attempts(attempts, |delay| self.bound(after, &Shift::Micros(-delay)))
+    }
+
+    /// Microseconds until a row of a ready state falls due, where its due time is computed; NULL or less: now.
+    pub fn computed_wait(&self) -> Option<String> {
+        let after = self.contract.due.after.and_then(|role| self.contract.column(role))?;
+        let attempts = self.attempts()?;
+        let mut delay = self.by_attempts(&attempts, |delay| delay.to_string());
+        if let Some(wish) = &self.contract.due.wish {
+            let greatest = if self.dialect == Dialect::Sqlite { "max" } else { "GREATEST" };
+            delay = format!("{greatest}({delay}, {} * 1000000)", self.wish_seconds(wish));
+        }
+        Some(format!("CASE WHEN {attempts} > 0 THEN {delay} - ({}) END", self.micros_since(after)))
+    }
+
+    /// One value for each number of tries; the last repeats.
+    fn by_attempts(&self, attempts: &str, value: impl Fn(i64) -> String) -> String {
         let schedule = &self.stage.retry_rule.schedule;
         let most = self.stage.attempts.max.clamp(1, LISTED_TRIES);
         let delays: Vec<i64> = (1..=most).map(|tries| micros(schedule.delay(tries, 0.0))).collect();
         let last = delays.last().copied().unwrap_or(0);
         let different = delays.iter().take_while(|delay| **delay != last).count();
-        let tail = self.bound(after, &Shift::Micros(-last));
         if different == 0 {
-            return tail;
+            return value(last);
         }
         let cases: Vec<String> = (1_u32..)
             .zip(&delays[..different])
-            .map(|(tries, delay)| format!(" WHEN {tries} THEN {}", self.bound(after, &Shift::Micros(-delay))))
+            .map(|(tries, delay)| format!(" WHEN {tries} THEN {}", value(*delay)))
             .collect();
-        format!("CASE {attempts}{} ELSE {tail} END", cases.concat())
+        format!("CASE {attempts}{} ELSE {} END", cases.concat(), value(last))
     }
 
     /// All that makes a row of these states claimable.
@@ -127,6 +147,7 @@ impl Table<'_> {
         parts.extend(self.is_due());
         parts.extend(self.has_attempts_left());
         parts.extend(self.is_old_enough());
+        parts.extend(self.not_barred(states));
         parts.extend(self.filter());
         parts
     }
@@ -136,6 +157,24 @@ impl Table<'_> {
         let age = self.contract.claim.min_age;
         let created = self.contract.column(Role::Created).filter(|_| !age.is_zero())?;
         Some(format!("{} < {}", self.instant(created), self.bound(created, &Shift::back(age))))
+    }
+
+    /// A row that a sweep is about to end is not sent any more.
+    pub fn not_barred(&self, states: &[StateId]) -> Vec<String> {
+        let bars = |sweep: &&Sweep| sweep.bars_claims && sweep.from.iter().any(|from| states.contains(from));
+        let sweeps = self.contract.sweeps.iter().filter(bars);
+        sweeps.filter_map(|sweep| self.is_too_early(&sweep.when)).collect()
+    }
+
+    /// Has the sweep's time not come yet? `None` where it always has.
+    fn is_too_early(&self, when: &When) -> Option<String> {
+        let (column, bound) = match when {
+            When::Always => return None,
+            When::OlderThan { age, since } => (since, self.bound(since, &Shift::back(*age))),
+            When::At { column } => (column, self.bound(column, &Shift::NOW)),
+        };
+        let early = if matches!(when, When::At { .. }) { ">" } else { ">=" };
+        Some(format!("({} IS NULL OR {} {early} {bound})", self.col(column), self.instant(column)))
     }
 
     /// Rows of others in the same table are left alone.

@@ -13,6 +13,9 @@ use crate::table::Table;
 use crate::time::Shift;
 use crate::{Bind, Dialect, InspectScripts, Script, Yields};
 
+/// Rows that are looked at for the next computed due time.
+const LOOKED_AT: u32 = 1_000;
+
 impl Table<'_> {
     pub fn inspect(&self) -> InspectScripts {
         let contract = self.contract;
@@ -222,16 +225,11 @@ WHERE {}",
     fn next_due_of_rows(&self) -> String {
         let mut conditions = vec![self.in_states(&self.stage.ready, Lookup::Index)];
         conditions.extend(self.has_attempts_left());
+        conditions.extend(self.not_barred(&self.stage.ready));
         conditions.extend(self.filter());
         conditions.extend(self.group().map(|group| self.is_free(group)));
         let Some(due) = self.contract.column(Role::Due) else {
-            conditions.extend(self.is_due());
-            return format!(
-                "SELECT {} AS w\nFROM {} AS t\nWHERE {}\nLIMIT 1",
-                self.as_integer("0"),
-                self.name(),
-                conditions.join("\n  AND ")
-            );
+            return self.next_computed(&conditions);
         };
         let waits = match self.contract.due.null {
             postrider_contract::DueNull::Now => format!("COALESCE(0 - ({}), 0)", self.micros_since(due)),
@@ -252,6 +250,19 @@ WHERE {}",
             self.name(),
             conditions.join("\n  AND ")
         )
+    }
+
+    /// No index has a computed due time: the first rows in the order of claims are looked at, and polling finds others.
+    fn next_computed(&self, conditions: &[String]) -> String {
+        let wait = self.computed_wait().unwrap_or_else(|| "0".to_owned());
+        let rows = format!(
+            "SELECT COALESCE({wait}, 0) AS w FROM {} AS t WHERE {} ORDER BY {} LIMIT {LOOKED_AT}",
+            self.name(),
+            conditions.join(" AND "),
+            self.id()
+        );
+        let first = self.as_integer("min(looked.w)");
+        format!("SELECT CASE WHEN min(looked.w) < 0 THEN 0 ELSE {first} END AS w\nFROM ({rows}) AS looked")
     }
 
     /// Ordered rows that are due and were not taken wait behind others: what may change that by itself is the next of

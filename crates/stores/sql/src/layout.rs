@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use postrider_contract::{Role, Set};
+use postrider_contract::{Join, Role, Set};
+use postrider_seams::row::CLOCK;
 use postrider_seams::store::INLINE_LIMIT;
 
 use crate::column::Kind;
@@ -28,8 +29,16 @@ impl Table<'_> {
     }
 
     fn joined_fields(&self) -> Arc<[String]> {
-        let joins = self.contract.joins.iter();
-        joins.flat_map(|join| join.columns.iter().map(|column| format!("{}.{column}", join.alias))).collect()
+        let (joins, tallies) = (&self.contract.joins, &self.contract.tallies);
+        if joins.is_empty() && tallies.is_empty() {
+            return Arc::from([]);
+        }
+        let of = |join: &'_ Join| {
+            let columns = join.columns.iter();
+            columns.map(|column| format!("{}.{column}", join.alias)).collect::<Vec<_>>()
+        };
+        let counted = tallies.iter().map(|tally| tally.field.clone());
+        joins.iter().flat_map(of).chain(counted).chain([CLOCK.to_owned()]).collect()
     }
 
     /// An expression as text.

@@ -25,6 +25,8 @@ mod render;
 pub mod run;
 mod settle;
 mod table;
+mod takeover;
+mod tally;
 mod time;
 mod tsid;
 mod value;

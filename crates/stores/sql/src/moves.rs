@@ -27,6 +27,7 @@ impl Table<'_> {
         if self.stage.lease.spend {
             conditions.extend(self.lease_was_last(false));
         }
+        conditions.extend(self.is_poisoned(false));
         Some(self.reclaim_to(self.stage.retry, conditions, &[Transition::Reclaimed]))
     }
 
@@ -43,10 +44,8 @@ impl Table<'_> {
     }
 
     pub fn reclaim_dead(&self) -> Option<Script> {
-        if !self.stage.lease.spend {
-            return None;
-        }
-        let conditions = vec![self.is_expired()?, self.lease_was_last(true)?];
+        let last = if self.stage.lease.spend { self.lease_was_last(true) } else { self.is_poisoned(true) };
+        let conditions = vec![self.is_expired()?, last?];
         Some(self.reclaim_to(self.stage.dead, conditions, &[Transition::Reclaimed]))
     }
 

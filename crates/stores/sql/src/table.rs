@@ -156,6 +156,8 @@ fn own_columns(contract: &Contract, stage: &Stage) -> BTreeSet<String> {
         let own = join.on.iter().filter(|(_, (alias, _))| alias == "row");
         names.extend(own.map(|(_, (_, column))| column.clone()));
     }
+    names.extend(contract.tallies.iter().flat_map(|tally| tally.same.iter().cloned()));
+    names.extend(contract.due.wish.iter().map(|wish| wish.column.clone()));
     names
 }
 
@@ -190,6 +192,7 @@ fn time_columns(contract: &Contract) -> BTreeSet<String> {
         }
     }
     names.extend(contract.retention.iter().flat_map(|rule| rule.since.iter().cloned()));
+    names.extend(contract.tallies.iter().filter_map(|tally| Some(tally.within.as_ref()?.1.clone())));
     for state in &contract.states {
         let never = state.conditions.iter().filter(|(_, condition)| matches!(condition, Condition::Never(_)));
         names.extend(never.map(|(column, _)| column.clone()));

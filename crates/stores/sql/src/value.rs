@@ -52,7 +52,15 @@ impl Draft<'_> {
     /// `column = value, …`. MySQL assigns from left to right, so values that read other columns come first.
     pub fn set_list(&self, writes: &Writes<'_>) -> String {
         let reads = |assignment: &&Assignment| {
-            matches!(assignment.set, Set::Expr(_) | Set::ExprOrKeep(_) | Set::ExprIfNull(_) | Set::Plus(_))
+            matches!(
+                assignment.set,
+                Set::Expr(_)
+                    | Set::ExprOrKeep(_)
+                    | Set::ExprIfNull(_)
+                    | Set::Plus(_)
+                    | Set::TakeOver
+                    | Set::Poisoned
+            )
         };
         let first = writes.assignments.iter().filter(reads);
         let rest = writes.assignments.iter().filter(|assignment| !reads(assignment));
@@ -103,6 +111,8 @@ impl Draft<'_> {
                 value => format!("COALESCE({value}, {col})"),
             },
             Set::ExprIfNull(value) => format!("COALESCE({col}, {})", self.expr(value, target, writes)),
+            Set::TakeOver => self.take_over(column)?,
+            Set::Poisoned => self.poisoned(column)?,
         })
     }
 

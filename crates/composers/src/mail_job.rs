@@ -1,0 +1,207 @@
+//! The `mail_job` composer (rules N5, N7–N11): one notification is one mail to one subscriber.
+//!
+//! Fields: `notification_id`, `open_event_id`, `subscription_id`, `dedupe`, `created` of the row; `event.*`,
+//! `subscription.*`, `section.*`, `course.*` of what the contract joins; `history.sent`, `history.duplicates`,
+//! `history.in_flight`, which the contract counts; `clock`, the database's. All of a claim's rows come with one query.
+//!
+//! Each row is judged in a fixed order, so that the same row always has the same code: contact type, subscription,
+//! preferences, duplicate, recipient (nobody can act: skipped); schema, template, locale, variable (operators must:
+//! failed); then, free of charge, snooze and delivery window.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use postrider_mail::{Address, LiveTemplates};
+use postrider_seams::{Claimed, Composer, Envelope, Outcome};
+
+mod job;
+mod letter;
+mod links;
+mod preferences;
+mod row;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod window;
+
+use self::job::{Parts, Snapshot};
+use self::preferences::Metadata;
+use self::row::Row;
+use self::verdict::Verdict;
+use crate::email;
+use crate::email::draft::Composed;
+
+pub use chrono_tz::Tz as Zone;
+pub use links::Pattern;
+pub use schema::{SCHEMA, VERSION, read};
+
+/// The least lock TTL that the schema allows.
+pub const LEAST_LOCK_TTL: Duration = Duration::from_secs(30);
+/// The most entries of a job's retry schedule.
+pub const LISTED_TRIES: u32 = 100;
+/// How long a row waits for another of the same key and subscription that is being sent just now.
+const DUPLICATE_WAIT: Duration = Duration::from_secs(5);
+/// Rows between two points where other tasks get their turn.
+const TURN: usize = 16;
+
+/// How notifications of one lane become mails.
+#[derive(Debug)]
+pub struct Settings {
+    /// Sender, bounces, signers and limits, as for every mail.
+    pub mail: Arc<email::Settings>,
+    pub templates: LiveTemplates,
+    /// For subscriptions that name none.
+    pub locale: String,
+    /// Of delivery windows.
+    pub zone: Tz,
+    pub manage_url: Pattern,
+    pub unsubscribe_url: Option<Pattern>,
+    pub policy: Policy,
+    /// When the lane gives up a row that waits; nothing is put off for longer.
+    pub expires: Option<Duration>,
+}
+
+/// What the lane does about failures, as the job tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    pub max_attempts: u32,
+    pub lock_ttl: Duration,
+    pub retry_schedule: Vec<Duration>,
+}
+
+/// Composes mails of notifications.
+#[derive(Debug, Clone)]
+pub struct MailJobComposer {
+    settings: Arc<Settings>,
+    /// Unix milliseconds, for rows that come without the database's clock.
+    now: fn() -> i64,
+}
+
+impl MailJobComposer {
+    pub fn new(settings: Settings) -> Self {
+        Self { settings: Arc::new(settings), now: || postrider_mail::date::now() * 1000 }
+    }
+}
+
+#[async_trait]
+impl Composer for MailJobComposer {
+    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+        let mut composed = Vec::with_capacity(rows.len());
+        for rows in rows.chunks(TURN) {
+            let one = |row| compose(&self.settings, row, self.now).map_err(Verdict::into_outcome);
+            composed.extend(rows.iter().map(one));
+            tokio::task::yield_now().await;
+        }
+        if !self.settings.mail.signers.is_empty() {
+            composed = email::sign::sign(&self.settings.mail, composed).await;
+        }
+        composed.into_iter().map(|composed| composed.map(Composed::into_envelope)).collect()
+    }
+
+    fn size_limit(&self) -> u64 {
+        self.settings.mail.size_limit
+    }
+}
+
+fn compose(settings: &Settings, claimed: &Claimed, now: fn() -> i64) -> Result<Composed, Verdict> {
+    let fields =
+        claimed.fields.as_ref().ok_or_else(|| Verdict::invalid("the row's fields were not loaded"))?;
+    let row = Row::read(fields)?;
+    let now = row.clock().unwrap_or_else(now);
+    let now = DateTime::<Utc>::from_timestamp_millis(now)
+        .ok_or_else(|| Verdict::invalid("the database's clock is beyond all dates"))?;
+
+    subscribed(&row)?;
+    let metadata = Metadata::parse(row.text("subscription.metadata").as_deref());
+    wanted(&row, metadata.as_ref().ok())?;
+    not_a_duplicate(&row)?;
+    let contact = row.text("subscription.contact_value").unwrap_or_default();
+    let recipient = Address::parse(&contact)
+        .map_err(|error| Verdict::skip(verdict::INVALID_RECIPIENT, error.to_string()))?;
+
+    let metadata = metadata.map_err(Verdict::invalid)?;
+    let snapshot = Snapshot::parse(row.text("event.payload").as_deref()).map_err(Verdict::invalid)?;
+    if row.lacks_all(&["event.term_id", "event.index_number", "event.status_after", "event.event_at"]) {
+        return Err(Verdict::invalid(format!("there is no open event {}", row.open_event)));
+    }
+    let parts = Parts { row: &row, snapshot: &snapshot, metadata: &metadata, recipient: &recipient };
+    let job = read(job::build(settings, &parts)).map_err(Verdict::invalid)?;
+    if let Some(nonsense) = metadata.nonsense() {
+        return Err(Verdict::invalid(nonsense));
+    }
+
+    let order =
+        letter::Order { claimed, row: &row, job: &job, recipient: recipient.clone(), now: now.timestamp() };
+    let composed = letter::write(settings, order)?;
+    match metadata.not_before(now, settings.zone) {
+        Some(until) => Err(wait(settings, &row, now, until)),
+        None => Ok(composed),
+    }
+}
+
+/// Contact type, then the subscription's status.
+fn subscribed(row: &Row<'_>) -> Result<(), Verdict> {
+    if row.lacks_all(&["subscription.status", "subscription.contact_type", "subscription.contact_value"]) {
+        let gone = format!("there is no subscription {}", row.subscription);
+        return Err(Verdict::skip(verdict::SUBSCRIPTION_MISSING, gone));
+    }
+    let contact = row.text("subscription.contact_type").unwrap_or_default();
+    if contact != "email" {
+        let message = format!("the contact type is {contact:?}, not \"email\"");
+        return Err(Verdict::skip(verdict::UNSUPPORTED_CONTACT, message));
+    }
+    let status = row.text("subscription.status").unwrap_or_default();
+    match status.as_ref() {
+        "active" => Ok(()),
+        "unsubscribed" => Err(Verdict::skip(verdict::UNSUBSCRIBED, "the subscriber has unsubscribed")),
+        other => {
+            let message = format!("the subscription is {other:?}, not \"active\"");
+            Err(Verdict::skip(verdict::SUBSCRIPTION_INACTIVE, message))
+        }
+    }
+}
+
+/// Broken preferences are the schema's business, later in the order.
+fn wanted(row: &Row<'_>, metadata: Option<&Metadata>) -> Result<(), Verdict> {
+    let Some(metadata) = metadata else { return Ok(()) };
+    if let Some(status) = row.text("event.status_after").filter(|status| !metadata.wants(status)) {
+        let message = format!("the subscriber does not want to hear of {status:?}");
+        return Err(Verdict::skip(verdict::NOTIFY_ON, message));
+    }
+    let sent = row.count("history.sent");
+    if let Some(most) = metadata.most().filter(|most| *most >= 0 && sent >= *most) {
+        let message = format!("{sent} mails were sent, and the subscriber wants at most {most}");
+        return Err(Verdict::skip(verdict::MAX_NOTIFICATIONS, message));
+    }
+    Ok(())
+}
+
+/// The same key and subscription, sent within the window or being sent (rule N8).
+fn not_a_duplicate(row: &Row<'_>) -> Result<(), Verdict> {
+    if row.count("history.duplicates") > 0 {
+        let message = "a mail with this dedupe key went to this subscription within the window";
+        return Err(Verdict::skip(verdict::DUPLICATE, message));
+    }
+    if row.count("history.in_flight") > 0 {
+        let message = "another row with this dedupe key and subscription is being sent".to_owned();
+        return Err(Verdict::Wait { after: DUPLICATE_WAIT, message });
+    }
+    Ok(())
+}
+
+/// Free of charge, but never past the moment when the row expires.
+fn wait(settings: &Settings, row: &Row<'_>, now: DateTime<Utc>, until: DateTime<Utc>) -> Verdict {
+    let age = row.seconds("created").and_then(|created| u64::try_from(now.timestamp() - created).ok());
+    let left =
+        age.zip(settings.expires).map(|(age, expires)| expires.saturating_sub(Duration::from_secs(age)));
+    let after = (until - now).to_std().unwrap_or_default();
+    let after = left.map_or(after, |left| after.min(left));
+    Verdict::Wait {
+        after,
+        message: format!("the subscriber is not to be disturbed before {}", until.to_rfc3339()),
+    }
+}

@@ -1,0 +1,139 @@
+//! The mail of a valid job: template, headers, and what the senders' own bookkeeping gets (rules N8–N10).
+
+use postrider_mail::header::Custom;
+use postrider_mail::{Address, Draft, Mailbox, message_id, templates};
+use postrider_seams::row::Detail;
+use postrider_seams::{Claimed, Value as Column};
+use serde_json::Value;
+
+use super::Settings;
+use super::row::Row;
+use super::verdict::{TEMPLATE_MISSING_LOCALE, TEMPLATE_VARIABLE_MISSING, Verdict};
+use crate::email::draft::{Composed, kept_date};
+
+pub struct Order<'a> {
+    pub claimed: &'a Claimed,
+    pub row: &'a Row<'a>,
+    /// Checked by the schema.
+    pub job: &'a Value,
+    pub recipient: Address,
+    /// Unix seconds.
+    pub now: i64,
+}
+
+pub fn write(settings: &Settings, order: Order<'_>) -> Result<Composed, Verdict> {
+    let Order { claimed, row, job, recipient, now } = order;
+    let word = |path: &str| job.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let (id, version) = (word("/template/id"), word("/template/version"));
+    let variables = &job["template"]["variables"];
+    let rendered = settings
+        .templates
+        .current()
+        .render(&format!("{id}@{version}"), Some(word("/locale")), variables)
+        .map_err(|error| refuse(&error))?;
+    // A line break in a title is no reason to send nothing, and no header may hold one.
+    let subject = rendered.subject.map(|subject| subject.split_whitespace().collect::<Vec<_>>().join(" "));
+    let mail = &settings.mail;
+    let from = mail.from.as_ref().ok_or_else(|| Verdict::invalid("the lane has no sender: set mail.from"))?;
+    let invalid = |error: &dyn std::fmt::Display| Verdict::invalid(error.to_string());
+    let to = Mailbox::new(word("/recipient/name"), recipient).map_err(|error| invalid(&error))?;
+    let headers = unsubscribe(word("/links/unsubscribeUrl")).map_err(|error| invalid(&error))?;
+    // All subscribers of an event share its key: with the subscription it is one mail's.
+    let dedupe = format!("{}:{}", row.dedupe, row.subscription);
+    let domain = from.address.domain();
+    let message_id = message_id(&mail.name, &dedupe, mail.domain.as_deref().unwrap_or(domain));
+    let date = kept_date(row.seconds("created"), now);
+    let draft = Draft {
+        from,
+        to: std::slice::from_ref(&to),
+        cc: &[],
+        reply_to: &[],
+        subject: subject.as_deref(),
+        text: Some(&rendered.text),
+        html: rendered.html.as_deref(),
+        headers: &headers,
+        attachments: &[],
+        message_id: &message_id,
+        date,
+    };
+    let message = draft.write().map_err(|error| invalid(&error))?;
+    if message.len() as u64 > mail.size_limit {
+        return Err(Verdict::invalid(format!("the mail has {} bytes, more than the limit", message.len())));
+    }
+    let sender = mail.bounces.as_ref().unwrap_or(&from.address);
+    Ok(Composed {
+        utf8: draft.needs_utf8() || sender.needs_utf8(),
+        from: sender.as_str().to_owned(),
+        domain: domain.to_owned(),
+        message,
+        date,
+        row: claimed.lease.id.to_string(),
+        dedupe,
+        attempt: claimed.counters.attempts + 1,
+        message_id,
+        to: vec![to.address.as_str().to_owned()],
+        served: Vec::new(),
+        metadata: metadata(row, job),
+        detail: detail(row, job),
+    })
+}
+
+fn refuse(error: &templates::Error) -> Verdict {
+    use templates::Error;
+    let code = match error {
+        Error::Missing(_) | Error::VersionMissing { .. } | Error::LocaleMissing { .. } => {
+            TEMPLATE_MISSING_LOCALE
+        }
+        Error::VariableMissing { .. } => TEMPLATE_VARIABLE_MISSING,
+        Error::Name(_) | Error::TooLarge(_) | Error::Broken { .. } => super::verdict::VALIDATION_ERROR,
+    };
+    Verdict::fail(code, error.to_string())
+}
+
+/// RFC 2369, and RFC 8058 where its one click can be: only over https.
+fn unsubscribe(url: &str) -> Result<Vec<Custom>, postrider_mail::header::Error> {
+    if url.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut headers = vec![Custom::new("List-Unsubscribe", &format!("<{url}>"))?];
+    if url.starts_with("https://") {
+        headers.push(Custom::new("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")?);
+    }
+    Ok(headers)
+}
+
+/// What providers keep with a mail: `{ subscriptionId, openEventId, term, campus }`, and what finds it in a trace.
+fn metadata(row: &Row<'_>, job: &Value) -> Vec<(String, String)> {
+    let word = |path: &str| job.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let pairs = [
+        ("subscriptionId", row.subscription.to_string()),
+        ("openEventId", row.open_event.to_string()),
+        ("term", word("/event/termId")),
+        ("campus", word("/event/campusCode")),
+        ("templateId", word("/template/id")),
+        ("templateVersion", word("/template/version")),
+        ("traceId", word("/traceId")),
+    ];
+    let filled = pairs.into_iter().filter(|(_, value)| !value.is_empty());
+    filled.map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// The other inputs of a sender, for contracts and for transports that render by themselves.
+fn detail(row: &Row<'_>, job: &Value) -> Detail {
+    let word = |path: &str| {
+        let word = job.pointer(path).and_then(Value::as_str);
+        word.map_or(Column::Null, |word| Column::Text(word.to_owned()))
+    };
+    let text = |text: String| Column::Text(text);
+    Detail::from([
+        ("section_status".to_owned(), word("/event/statusAfter")),
+        ("dedupe_key".to_owned(), text(row.dedupe.clone().into_owned())),
+        ("trace_id".to_owned(), word("/traceId")),
+        ("locale".to_owned(), word("/locale")),
+        ("template_id".to_owned(), word("/template/id")),
+        ("template_version".to_owned(), word("/template/version")),
+        ("variables".to_owned(), text(job["template"]["variables"].to_string())),
+        ("manage_url".to_owned(), word("/links/manageUrl")),
+        ("unsubscribe_url".to_owned(), word("/links/unsubscribeUrl")),
+    ])
+}

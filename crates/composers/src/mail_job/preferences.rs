@@ -1,0 +1,112 @@
+//! What a subscriber wishes (rule N11), from the subscription's metadata.
+//!
+//! The JSON is `{"preferences": {…}}`, or the preferences themselves. Types are the schema's to check: what is read here
+//! is read only where it is what it should be.
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use serde_json::{Map, Value};
+
+use super::window::Window;
+
+const KNOWN: [&str; 4] = ["notifyOn", "maxNotifications", "deliveryWindow", "snoozeUntil"];
+
+#[derive(Debug, Clone, Default)]
+pub struct Metadata {
+    /// As the job carries them; `None` where there are none.
+    pub preferences: Option<Value>,
+    pub name: Option<String>,
+    pub locale: Option<String>,
+}
+
+impl Metadata {
+    /// The error says what is broken.
+    pub fn parse(text: Option<&str>) -> Result<Self, String> {
+        let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(Self::default()) };
+        let mut object = match serde_json::from_str(text) {
+            Ok(Value::Object(object)) => object,
+            Ok(Value::Null) => return Ok(Self::default()),
+            Ok(_) => return Err("subscription metadata: must be a JSON object".to_owned()),
+            Err(error) => return Err(format!("subscription metadata: broken JSON: {error}")),
+        };
+        let word = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
+        let (name, locale) = (word("name"), word("locale"));
+        let preferences = match object.remove("preferences") {
+            Some(Value::Null) | None => {
+                let own: Map<String, Value> =
+                    object.into_iter().filter(|(key, _)| KNOWN.contains(&key.as_str())).collect();
+                (!own.is_empty()).then_some(Value::Object(own))
+            }
+            given => given,
+        };
+        Ok(Self { preferences: preferences.map(without_nulls), name, locale })
+    }
+
+    fn get(&self, key: &str) -> Option<&Value> {
+        self.preferences.as_ref()?.get(key)
+    }
+
+    /// Does the subscriber want to hear of this status?
+    pub fn wants(&self, status: &str) -> bool {
+        let Some(listed) = self.get("notifyOn").and_then(Value::as_array) else { return true };
+        let is_it = |wanted: &Value| {
+            wanted.as_str().is_some_and(|wanted| wanted.trim().eq_ignore_ascii_case(status.trim()))
+        };
+        listed.is_empty() || listed.iter().any(is_it)
+    }
+
+    /// The most mails that the subscriber wants in all.
+    pub fn most(&self) -> Option<i64> {
+        self.get("maxNotifications").and_then(whole)
+    }
+
+    /// Not before: the end of a snooze, or the next opening of the window.
+    pub fn not_before(&self, now: DateTime<Utc>, zone: Tz) -> Option<DateTime<Utc>> {
+        let snooze = self.get("snoozeUntil").and_then(Value::as_str);
+        let snooze = snooze.and_then(|text| DateTime::parse_from_rfc3339(text).ok());
+        let snooze = snooze.map(|until| until.with_timezone(&Utc)).filter(|until| *until > now);
+        let awake = snooze.unwrap_or(now);
+        let opens = self.window().ok().flatten().and_then(|window| window.opens(awake, zone));
+        opens.or(snooze)
+    }
+
+    fn window(&self) -> Result<Option<Window>, String> {
+        let Some(window) = self.get("deliveryWindow").filter(|window| window.is_object()) else {
+            return Ok(None);
+        };
+        let side = |key: &str| window.get(key).and_then(whole);
+        let (start, end) = (side("startMinutes"), side("endMinutes"));
+        let nonsense =
+            "subscription.preferences.deliveryWindow: minutes of a day are 0 to 1439 (an end may be 1440)";
+        Window::new(start, end).map(Some).ok_or_else(|| nonsense.to_owned())
+    }
+
+    /// What has the right types and still no meaning.
+    pub fn nonsense(&self) -> Option<String> {
+        if self.most().is_some_and(|most| most < 0) {
+            return Some("subscription.preferences.maxNotifications: can't be negative".to_owned());
+        }
+        self.window().err()
+    }
+}
+
+/// 3 and 3.0 are the same whole number, as JSON Schema has it.
+fn whole(value: &Value) -> Option<i64> {
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
+    let from_float = |float: f64| (float.fract() == 0.0 && float.abs() < 1e15).then_some(float as i64);
+    value.as_i64().or_else(|| value.as_f64().and_then(from_float))
+}
+
+/// A member that is null is one that was not set.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(object) => Value::Object(
+            object
+                .into_iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(key, value)| (key, without_nulls(value)))
+                .collect(),
+        ),
+        other => other,
+    }
+}

@@ -1,0 +1,98 @@
+//! One claimed row with what the contract joins to it, under plain names.
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use postrider_mail::date;
+use postrider_seams::row::CLOCK;
+use postrider_seams::{Fields, Value};
+
+use super::verdict::Verdict;
+
+pub struct Row<'a> {
+    fields: &'a Fields,
+    pub notification: i64,
+    pub open_event: i64,
+    pub subscription: i64,
+    pub dedupe: Cow<'a, str>,
+}
+
+impl<'a> Row<'a> {
+    pub fn read(fields: &'a Fields) -> Result<Self, Verdict> {
+        let key = |name: &str| {
+            whole(fields.get(name)).ok_or_else(|| Verdict::invalid(format!("{name}: must be a whole number")))
+        };
+        Ok(Self {
+            fields,
+            notification: key("notification_id")?,
+            open_event: key("open_event_id")?,
+            subscription: key("subscription_id")?,
+            dedupe: text(fields.get("dedupe")).unwrap_or_default(),
+        })
+    }
+
+    /// A column of the row or of a joined table; `None` for NULL and for a row that is not there.
+    pub fn text(&self, name: &str) -> Option<Cow<'a, str>> {
+        text(self.fields.get(name))
+    }
+
+    /// The same, where blank is as good as nothing.
+    pub fn filled(&self, name: &str) -> Option<Cow<'a, str>> {
+        self.text(name).filter(|text| !text.trim().is_empty())
+    }
+
+    pub fn whole(&self, name: &str) -> Option<i64> {
+        whole(self.fields.get(name))
+    }
+
+    /// A count that the contract asks for; 0 where the store has none.
+    pub fn count(&self, name: &str) -> i64 {
+        self.whole(name).unwrap_or(0)
+    }
+
+    /// The database's clock when the row was read, in milliseconds.
+    pub fn clock(&self) -> Option<i64> {
+        self.whole(CLOCK)
+    }
+
+    /// Unix seconds of a time column.
+    pub fn seconds(&self, name: &str) -> Option<i64> {
+        match self.whole(name) {
+            Some(number) => Some(date::from_epoch(number)),
+            None => date::parse(&self.text(name)?),
+        }
+    }
+
+    /// A time column as RFC 3339; what is no time stays as it is, for the schema to refuse.
+    pub fn moment(&self, name: &str) -> Option<Cow<'a, str>> {
+        let text = self.text(name)?;
+        if DateTime::parse_from_rfc3339(&text).is_ok() {
+            return Some(text);
+        }
+        let moment = self.seconds(name).and_then(|seconds| DateTime::<Utc>::from_timestamp(seconds, 0));
+        Some(moment.map_or(text, |moment| moment.to_rfc3339_opts(SecondsFormat::Secs, true).into()))
+    }
+
+    /// Is none of these there? Then the joined row is not.
+    pub fn lacks_all(&self, names: &[&str]) -> bool {
+        names.iter().all(|name| *self.fields.get(name) == Value::Null)
+    }
+}
+
+fn text(value: &Value) -> Option<Cow<'_, str>> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Text(text) => Cow::Borrowed(text),
+        Value::Bytes(bytes) => String::from_utf8_lossy(bytes),
+        Value::Int(number) => number.to_string().into(),
+        Value::Float(number) => number.to_string().into(),
+        Value::Bool(truth) => truth.to_string().into(),
+    })
+}
+
+fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(number) => Some(*number),
+        _ => text(value)?.trim().parse().ok(),
+    }
+}

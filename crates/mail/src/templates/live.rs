@@ -1,0 +1,103 @@
+//! The templates in use: the shipped ones and a folder's over them, read again when the folder changes.
+//!
+//! Invariant: what can't be read replaces nothing. A change is taken up once it has been seen twice, a second apart, so
+//! that a file half written is not.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{LoadError, Templates};
+
+/// Between two looks at the folder.
+const LOOK: Duration = Duration::from_secs(1);
+/// How deep templates lie: id, version, locale, file.
+const DEPTH: usize = 4;
+
+/// Shared by all lanes with the same folder and locale; a clone is the same.
+#[derive(Debug, Clone)]
+pub struct LiveTemplates {
+    folder: Option<PathBuf>,
+    default_locale: String,
+    current: Arc<Mutex<Current>>,
+}
+
+#[derive(Debug)]
+struct Current {
+    templates: Arc<Templates>,
+    /// Of the folder as it was last read, whether that went well or not.
+    read: u64,
+    /// Of the folder at the last look.
+    seen: u64,
+    looked: Instant,
+}
+
+impl LiveTemplates {
+    /// The shipped templates and, over them, those of `folder`.
+    pub fn open(folder: Option<&Path>, default_locale: &str) -> Result<Self, LoadError> {
+        let mark = folder.map_or(0, mark);
+        let templates = Arc::new(Templates::with_shipped(folder, default_locale)?);
+        let current = Current { templates, read: mark, seen: mark, looked: Instant::now() };
+        Ok(Self {
+            folder: folder.map(Path::to_owned),
+            default_locale: default_locale.to_owned(),
+            current: Arc::new(Mutex::new(current)),
+        })
+    }
+
+    /// The templates of now. Looks at the folder at most once a second: names, sizes and times, not contents.
+    pub fn current(&self) -> Arc<Templates> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(folder) = self.folder.as_deref().filter(|_| current.looked.elapsed() >= LOOK) {
+            current.looked = Instant::now();
+            self.look(folder, &mut current);
+        }
+        Arc::clone(&current.templates)
+    }
+
+    fn look(&self, folder: &Path, current: &mut Current) {
+        let mark = mark(folder);
+        let settled = mark == current.seen;
+        current.seen = mark;
+        if mark == current.read || !settled {
+            return;
+        }
+        current.read = mark;
+        match Templates::with_shipped(Some(folder), &self.default_locale) {
+            Ok(templates) => {
+                current.templates = Arc::new(templates);
+                tracing::info!(folder = %folder.display(), "templates changed; read again");
+            }
+            Err(error) => {
+                tracing::error!(folder = %folder.display(), %error, "templates changed and can't be read; the former ones stay in use");
+            }
+        }
+    }
+}
+
+/// A hash of every name, size and time below the folder.
+fn mark(folder: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    walk(folder, DEPTH, &mut hasher);
+    hasher.finish()
+}
+
+fn walk(folder: &Path, depth: usize, hasher: &mut DefaultHasher) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let Ok(metadata) = fs::metadata(&path) else { continue };
+        path.hash(hasher);
+        metadata.len().hash(hasher);
+        metadata.modified().ok().hash(hasher);
+        if metadata.is_dir() && depth > 1 {
+            walk(&path, depth - 1, hasher);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

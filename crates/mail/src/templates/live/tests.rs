@@ -1,0 +1,44 @@
+use serde_json::json;
+
+use super::*;
+
+fn write(folder: &Path, text: &str) {
+    let folder = folder.join("hello/v1/en");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("body.txt"), text).unwrap();
+}
+
+/// The same folder a second later, without the wait.
+fn look(live: &LiveTemplates) -> String {
+    let folder = live.folder.clone().unwrap();
+    live.look(&folder, &mut live.current.lock().unwrap());
+    live.current().render("hello", None, &json!({})).unwrap().text
+}
+
+#[test]
+fn a_change_is_taken_up_when_it_has_settled() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "one");
+    let live = LiveTemplates::open(Some(folder.path()), "en").unwrap();
+    assert_eq!(look(&live), "one");
+    write(folder.path(), "two, longer");
+    assert_eq!(look(&live), "one", "it may still be written");
+    assert_eq!(look(&live), "two, longer");
+}
+
+#[test]
+fn a_broken_change_leaves_the_former_templates_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "one");
+    let live = LiveTemplates::open(Some(folder.path()), "en").unwrap();
+    write(folder.path(), "{{ broken");
+    assert_eq!([look(&live), look(&live)], ["one", "one"]);
+    write(folder.path(), "mended at last");
+    assert_eq!([look(&live), look(&live)], ["one", "mended at last"]);
+}
+
+#[test]
+fn without_a_folder_there_are_the_shipped_ones() {
+    let live = LiveTemplates::open(None, "en").unwrap();
+    assert_eq!(live.current().list().len(), 2);
+}

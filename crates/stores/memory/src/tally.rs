@@ -1,0 +1,24 @@
+//! Counts of other rows that are like this one.
+
+use postrider_contract::{Contract, Role, Tally};
+
+use crate::condition::{get, int, role, was_deferred};
+use crate::table::{Row, Table, micros, row_id};
+
+pub(crate) fn count(contract: &Contract, tally: &Tally, table: &Table, row: &Row, now: i64) -> i64 {
+    let alike = |other: &Row| {
+        tally.same.iter().all(|column| get(other, column) == get(row, column))
+            && get(other, &contract.table.id) != get(row, &contract.table.id)
+    };
+    let recent = |other: &Row| {
+        tally.within.as_ref().is_none_or(|(age, since)| {
+            int(get(other, since)).is_some_and(|since| since >= now - micros(*age))
+        })
+    };
+    let claim = |row: &Row| (int(role(contract, row, Role::ClaimedAt)), row_id(get(row, &contract.table.id)));
+    let ahead = |other: &Row| !tally.ahead || (!was_deferred(contract, other) && claim(other) < claim(row));
+    let others = table.in_states(&[tally.state]);
+    let found = others.iter().map(|id| &table.rows[id]);
+    let found = found.filter(|other| alike(other) && recent(other) && ahead(other)).count();
+    i64::try_from(found).unwrap_or(i64::MAX)
+}
