@@ -6,6 +6,7 @@ mod lane;
 mod latency;
 mod mail;
 mod memory;
+mod notify;
 mod outbox;
 mod product;
 mod report;
@@ -64,6 +65,11 @@ enum Bench {
         #[arg(long, default_value_t = 1_000_000)]
         rows: u64,
     },
+    /// Notifications/s on SQLite, with a sender that does nothing and with an SMTP sink.
+    Notify {
+        #[arg(long, default_value_t = 20_000)]
+        rows: u64,
+    },
     /// Rows/s from PostgreSQL to a Kafka-protocol broker and to NATS, beside a bare producer of the same library.
     Outbox {
         #[arg(long, default_value_t = 100_000)]
@@ -87,6 +93,7 @@ async fn main() {
         Bench::Mail { rows, connections } => mail::run(report, rounds, rows, connections).await,
         Bench::Latency { seconds } => latency::run(report, rounds, seconds).await,
         Bench::Memory { rows } => memory::run(report, rows).await,
+        Bench::Notify { rows } => notify::run(report, rounds, rows).await,
         Bench::Outbox { rows, blocked } => outbox::run(report, rounds, rows, blocked).await,
         Bench::All => {
             store::run(report, rounds, 100_000, 1_000_000).await;
@@ -95,6 +102,7 @@ async fn main() {
             latency::run(report, rounds, 20).await;
             memory::run(report, 1_000_000).await;
             outbox::run(report, rounds, 100_000, 100_000).await;
+            notify::run(report, rounds, 20_000).await;
         }
     }
 }

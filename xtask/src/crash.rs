@@ -7,6 +7,8 @@ use crate::run::{self, Failure, Result};
 /// What the issues that asked for them call enough.
 const KILLS: &str = "40";
 const ROWS: &str = "20000";
+const NOTIFY_KILLS: &str = "20";
+const NOTIFY_ROWS: &str = "10000";
 
 /// What runs, and how large.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,18 +35,19 @@ pub fn command(words: &[&str]) -> Result {
 
 const MAIL: &str = "mail";
 const OUTBOX: &str = "outbox";
+const NOTIFY: &str = "notify";
 
 /// What the tests read; `--seed` replays the choices of an earlier run.
 fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
-    let mut lanes = vec![MAIL, OUTBOX];
-    let (mut kills, mut rows, mut shared) = (KILLS.to_owned(), None, Vec::new());
+    let mut lanes = vec![MAIL, OUTBOX, NOTIFY];
+    let (mut kills, mut rows, mut shared) = (None, None, Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let value = words.next().copied();
         if *word == "--lane" {
             lanes.retain(|lane| Some(*lane) == value);
             if lanes.is_empty() {
-                return Err(Failure::Misuse(format!("crash --lane takes {MAIL} or {OUTBOX}\n")));
+                return Err(Failure::Misuse(format!("crash --lane takes {MAIL}, {OUTBOX} or {NOTIFY}\n")));
             }
             continue;
         }
@@ -52,7 +55,7 @@ fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
         let value =
             value.ok_or_else(|| Failure::Misuse(format!("crash {word} takes a number\n")))?.to_owned();
         match *word {
-            "--kills" => kills = value,
+            "--kills" => kills = Some(value),
             "--rows" => rows = Some(value),
             "--seed" => shared.push(("POSTRIDER_CRASH_SEED", value)),
             _ => return Err(Failure::Misuse(format!("crash has no {word}\n"))),
@@ -60,9 +63,15 @@ fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
     }
     let of = |lane| {
         let mut variables: Vec<(&'static str, String)> = shared.clone();
-        let rows = rows.clone().or_else(|| (lane == OUTBOX).then(|| ROWS.to_owned()));
+        let (own_rows, own_kills) = match lane {
+            OUTBOX => (Some(ROWS), None),
+            NOTIFY => (Some(NOTIFY_ROWS), Some(NOTIFY_KILLS)),
+            _ => (None, Some(KILLS)),
+        };
+        let rows = rows.clone().or(own_rows.map(str::to_owned));
         variables.extend(rows.map(|rows| ("POSTRIDER_CRASH_ROWS", rows)));
-        variables.extend((lane == MAIL).then(|| ("POSTRIDER_CRASH_KILLS", kills.clone())));
+        let kills = own_kills.map(|own| kills.clone().unwrap_or_else(|| own.to_owned()));
+        variables.extend(kills.map(|kills| ("POSTRIDER_CRASH_KILLS", kills)));
         Wanted { lane, variables }
     };
     Ok(lanes.into_iter().map(of).collect())
@@ -77,10 +86,12 @@ mod tests {
     }
 
     #[test]
-    fn both_lanes_at_full_length_unless_told_otherwise() {
+    fn all_lanes_at_full_length_unless_told_otherwise() {
         let (kills, rows) =
             (("POSTRIDER_CRASH_KILLS", "40".to_owned()), ("POSTRIDER_CRASH_ROWS", "20000".to_owned()));
-        assert_eq!(of(&[]), [("mail", vec![kills]), ("outbox", vec![rows])]);
+        let notify =
+            vec![("POSTRIDER_CRASH_ROWS", "10000".to_owned()), ("POSTRIDER_CRASH_KILLS", "20".to_owned())];
+        assert_eq!(of(&[]), [("mail", vec![kills]), ("outbox", vec![rows]), ("notify", notify)]);
         let told = of(&["--lane", "mail", "--seed", "7", "--kills", "90"]);
         let seed = ("POSTRIDER_CRASH_SEED", "7".to_owned());
         assert_eq!(told, [("mail", vec![seed, ("POSTRIDER_CRASH_KILLS", "90".to_owned())])]);

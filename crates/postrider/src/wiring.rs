@@ -125,11 +125,11 @@ impl TransportKind {
             Self::Smtp | Self::Provider | Self::Reliable => ComposerKind::Email,
             Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs => ComposerKind::Record,
         };
-        if takes == composer {
+        if (takes == ComposerKind::Record) == (composer == ComposerKind::Record) {
             return Ok(());
         }
         Err(match takes {
-            ComposerKind::Email => {
+            ComposerKind::Email | ComposerKind::MailJob => {
                 "sends mail, and this contract makes none: name one with kafka:, nats:, amqp:, sqs: or file:"
             }
             ComposerKind::Record => {

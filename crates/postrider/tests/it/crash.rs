@@ -5,6 +5,7 @@
 //! `cargo xtask crash` does.
 
 mod mail;
+mod notify;
 mod outbox;
 mod plan;
 

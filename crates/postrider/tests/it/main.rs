@@ -7,6 +7,7 @@ mod databases;
 mod demo;
 mod foreign;
 mod help;
+mod notifications;
 mod outbox;
 mod own_table;
 mod prisma;

@@ -28,6 +28,16 @@ impl Plan {
         Self { kind, seed: seed(), kills: 2, rows: (rows / share).max(400) }
     }
 
+    pub fn of_notify() -> Self {
+        let kills = variable("POSTRIDER_CRASH_KILLS").unwrap_or(2);
+        Self {
+            kind: Kind::Sqlite,
+            seed: seed(),
+            kills,
+            rows: variable("POSTRIDER_CRASH_ROWS").unwrap_or(300),
+        }
+    }
+
     /// Choices that depend on nothing but the seed and who asks.
     pub fn dice(&self, whose: u64) -> StdRng {
         StdRng::seed_from_u64(self.seed ^ whose)

@@ -1,0 +1,214 @@
+//! A notification lane in memory: the real contract, composer and engine, a sender that follows a script, and a clock
+//! that stands still until something waits for it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_composers::mail_job::{Pattern, Policy, Settings, Zone};
+use postrider_composers::{MailJobComposer, email};
+use postrider_contract::{Contract, Layer};
+use postrider_engine::{Engine, Lane, Limits};
+use postrider_mail::LiveTemplates;
+use postrider_mail::address::parse_mailbox;
+use postrider_seams::{Dice, Envelope, Outcome, RowId, Transport, Value, transport};
+use postrider_store_memory::{MemoryStore, MemoryTable, Row};
+use tokio::time::Instant;
+
+/// What the contract joins is in the row itself here: a store in memory has one table.
+const JOINED: &str = r#"
+[message.event]
+term_id = "term_id"
+campus_code = "campus_code"
+index_number = "index_number"
+status_after = "status_after"
+event_at = "event_at"
+payload = "payload"
+
+[message.subscription]
+status = "subscription_status"
+contact_type = "contact_type"
+contact_value = "contact_value"
+locale = "locale"
+metadata = "metadata"
+"#;
+
+/// What the sender does with the next mail.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    Says(Outcome),
+    Throws,
+}
+
+#[derive(Debug)]
+pub struct Script {
+    replies: Mutex<VecDeque<Reply>>,
+    started: Instant,
+    pub calls: Mutex<Vec<Duration>>,
+}
+
+#[async_trait]
+impl Transport for Script {
+    fn batch(&self) -> usize {
+        1
+    }
+
+    fn concurrency(&self) -> usize {
+        1
+    }
+
+    async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
+        assert_eq!(batch.len(), 1, "one mail a call");
+        self.calls.lock().unwrap().push(self.started.elapsed());
+        let reply = self.replies.lock().unwrap().pop_front();
+        match reply.expect("the script foresees every call") {
+            Reply::Says(outcome) => vec![outcome],
+            Reply::Throws => panic!("a sender that throws"),
+        }
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        Ok(())
+    }
+}
+
+struct Even;
+
+impl Dice for Even {
+    fn roll(&self) -> f64 {
+        0.0
+    }
+}
+
+pub struct Running {
+    pub table: Arc<MemoryTable>,
+    pub script: Arc<Script>,
+    pub store: Arc<MemoryStore>,
+    engine: Engine,
+}
+
+pub fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// A row that nothing is wrong with.
+fn row(now: i64) -> Row {
+    let payload = r#"{"courseTitle":"A","courseString":"B","sectionNumber":"1","meetingSummary":"Mon"}"#;
+    [
+        ("notification_id", Value::Int(1)),
+        ("open_event_id", Value::Int(2)),
+        ("subscription_id", Value::Int(3)),
+        ("dedupe_key", text("key")),
+        ("fanout_status", text("pending")),
+        ("fanout_attempts", Value::Int(0)),
+        ("created_at", Value::Int(now)),
+        ("term_id", text("2026F")),
+        ("campus_code", text("NB")),
+        ("index_number", text("07214")),
+        ("status_after", text("Open")),
+        ("event_at", text("2026-01-01T00:00:00Z")),
+        ("payload", text(payload)),
+        ("subscription_status", text("active")),
+        ("contact_type", text("email")),
+        ("contact_value", text("ann@example.net")),
+    ]
+    .into_iter()
+    .map(|(column, value)| (column.to_owned(), value))
+    .collect()
+}
+
+/// One row with these changes, and a lane with this over its contract.
+pub fn start(changes: &[(&str, Value)], over: &str, replies: Vec<Reply>) -> Running {
+    let layers = [JOINED, over].map(|text| Layer::new("test", "", toml::from_str(text).expect("TOML")));
+    let file = Contract::builtin("open_event_notifications").expect("a built-in");
+    let contract =
+        Contract::parse_with("c.toml", file, &layers).unwrap_or_else(|problems| panic!("{problems}"));
+    let table = MemoryTable::new(contract.clone());
+    let mut first = row(table.now());
+    first.extend(changes.iter().map(|(column, value)| ((*column).to_owned(), value.clone())));
+    table.insert(first);
+    let store = MemoryStore::open(&table, 0, "worker");
+    let script = Arc::new(Script {
+        replies: Mutex::new(replies.into()),
+        started: Instant::now(),
+        calls: Mutex::default(),
+    });
+    let engine = Engine::new(Arc::new(Even));
+    engine.start(Lane {
+        name: "notify".to_owned(),
+        stage: 0,
+        composer: Arc::new(MailJobComposer::new(settings(&contract))),
+        contract: Arc::new(contract),
+        store: store.clone(),
+        transport: script.clone(),
+        limits: Limits {
+            concurrency: 1,
+            batch: 50,
+            held: 200,
+            bytes: 1 << 20,
+            timeout: Duration::from_secs(30),
+            poll: Duration::from_secs(1),
+            sweep: Duration::from_secs(10),
+            single: false,
+        },
+    });
+    Running { table, script, store, engine }
+}
+
+fn settings(contract: &Contract) -> Settings {
+    let stage = &contract.stages[0];
+    let mut mail = email::Settings::new("notify");
+    mail.from = Some(parse_mailbox("seats@example.org").expect("an address"));
+    Settings {
+        mail: Arc::new(mail),
+        templates: LiveTemplates::open(None, "en-US").expect("the shipped ones"),
+        locale: "en-US".to_owned(),
+        zone: Zone::UTC,
+        manage_url: Pattern::parse("https://seats.example/{subscription_id}").expect("a pattern"),
+        unsubscribe_url: None,
+        policy: Policy {
+            max_attempts: stage.attempts.max,
+            lock_ttl: stage.lease.duration,
+            retry_schedule: vec![Duration::ZERO],
+        },
+        expires: Some(Duration::from_hours(24)),
+    }
+}
+
+impl Running {
+    pub fn row(&self) -> Row {
+        self.table.row(&RowId::Int(1)).expect("the row is there")
+    }
+
+    pub fn status(&self) -> String {
+        self.row()["fanout_status"].as_text().expect("it has a status").to_owned()
+    }
+
+    pub fn error(&self) -> serde_json::Value {
+        match self.row().get("error") {
+            Some(Value::Text(error)) => serde_json::from_str(error).expect("the error is JSON"),
+            _ => serde_json::Value::Null,
+        }
+    }
+
+    /// Whole seconds of the sender's calls.
+    pub fn calls(&self) -> Vec<u64> {
+        self.script.calls.lock().unwrap().iter().map(Duration::as_secs).collect()
+    }
+
+    /// Lets the time pass until the row has come to rest.
+    pub async fn rest(&self) {
+        for _ in 0..100_000 {
+            if self.status() != "pending" {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        panic!("still pending: {:?}", self.row());
+    }
+
+    pub async fn end(self) {
+        self.engine.drain(Duration::from_secs(5)).await;
+    }
+}

@@ -1,0 +1,145 @@
+//! Notifications on one SQLite file: Python's sqlite3 writes in WAL mode while two workers drain it and are killed again
+//! and again. Then each row is sent, its attempts are its settled sends, and each has one event.
+
+use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use postrider_services::{SmtpOptions, SmtpServer};
+use rand::Rng as _;
+
+use super::plan::Plan;
+use super::{all_settled, told};
+use crate::rig::home::Home;
+use crate::rig::journal;
+use crate::rig::sql::Sql;
+use crate::rig::wait::{PATIENCE, until};
+use crate::rig::worker::Worker;
+
+/// The most rows that a worker has in its hands.
+const HELD: u64 = 30;
+const TABLE: &str = "open_event_notifications";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n12_python_writes_while_two_workers_drain_one_file_and_are_killed() {
+    let plan = Plan::of_notify();
+    eprintln!("crash notify: seed {} (POSTRIDER_CRASH_SEED replays its choices)", plan.seed);
+    let mut home = Home::new();
+    let relay = tokio::task::block_in_place(|| SmtpServer::start(&SmtpOptions::default()))
+        .expect("the SMTP server starts");
+    home.settle_in(&settings(&relay));
+    home.shop.run(&["migrate"]).fine();
+    let sql = Sql::sqlite(&home.shop.path("app.db"));
+
+    let begun = Instant::now();
+    let producer = write(&home, &plan);
+    let mut workers = vec![home.start_worker(), home.start_worker()];
+    let mut dice = plan.dice(2);
+    for _ in 0..plan.kills {
+        let victim = dice.random_range(0..workers.len());
+        strike(&mut home, &mut workers, victim, Duration::from_millis(dice.random_range(100..=1500))).await;
+    }
+    let said = tokio::task::spawn_blocking(|| producer.wait_with_output()).await.expect("it is waited for");
+    let said = said.expect("the producer ends");
+    assert!(said.status.success(), "the producer met an error:\n{}", String::from_utf8_lossy(&said.stderr));
+
+    let open = format!("{TABLE} WHERE fanout_status = 'pending'");
+    all_settled(&sql, &open, plan.patience()).await;
+    for worker in workers {
+        home.stop(worker).await;
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let (surplus, breaches) = audit(&sql, &relay, &plan).await;
+    let logs = home.logs();
+    assert!(!logs.contains("database is locked"), "no worker may show SQLITE_BUSY to its user");
+    eprintln!(
+        "crash notify: {} rows, {} kills, {surplus} second copies, {seconds:.1} s, seed {}",
+        plan.rows, plan.kills, plan.seed
+    );
+    assert!(breaches.is_empty(), "{}", told(&breaches));
+}
+
+fn write(home: &Home, plan: &Plan) -> std::process::Child {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/crash/notify/producer.py");
+    std::process::Command::new("python3")
+        .arg(script)
+        .arg(home.shop.path("app.db"))
+        .args([plan.rows.to_string(), plan.seed.to_string()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("python3 starts")
+}
+
+/// SIGKILL some time after it began to work, and another in its place.
+async fn strike(home: &mut Home, workers: &mut Vec<Worker>, victim: usize, moment: Duration) {
+    let worker = &workers[victim];
+    until("a worker is running", PATIENCE, || async { worker.log().contains("running").then_some(()) }).await;
+    tokio::time::sleep(moment).await;
+    let worker = workers.swap_remove(victim);
+    home.kill(worker);
+    workers.push(home.start_worker());
+}
+
+async fn audit(sql: &Sql, relay: &SmtpServer, plan: &Plan) -> (u64, Vec<String>) {
+    let query = format!(
+        "SELECT contact_value, fanout_status, CAST(fanout_attempts AS TEXT), locked_by, CAST(locked_at AS TEXT), \
+         json_extract(error, '$.status'), json_extract(error, '$.providerMessageId'), \
+         CAST((SELECT count(*) FROM subscription_events e WHERE e.subscription_id = n.subscription_id \
+         AND event_type = 'notify_sent' AND section_status = 'Open') AS TEXT) \
+         FROM {TABLE} n JOIN subscriptions USING (subscription_id)"
+    );
+    let rows = sql.rows(&query).await.expect("the table can be read");
+    let entries = journal::read(&relay.journal());
+    let mut mails: BTreeMap<&str, u64> = BTreeMap::new();
+    for entry in &entries {
+        *mails.entry(entry.to[0].as_str()).or_default() += 1;
+    }
+    let mut breaches = Vec::new();
+    if rows.len() != plan.rows as usize {
+        breaches.push(format!("{} rows were written, the table has {}", plan.rows, rows.len()));
+    }
+    for row in &rows {
+        let text: Vec<&str> = row.iter().map(|cell| cell.as_deref().unwrap_or("NULL")).collect();
+        let right = matches!(text[1..], ["sent", "1", "NULL", "NULL", "sent", id, "1"] if id != "NULL");
+        if !right || mails.get(text[0]).is_none_or(|copies| *copies == 0) {
+            breaches.push(format!("{text:?}, {:?} mails", mails.get(text[0])));
+        }
+    }
+    let surplus = (entries.len() as u64).saturating_sub(u64::from(plan.rows));
+    if surplus > u64::from(plan.kills) * HELD {
+        breaches
+            .push(format!("{surplus} second copies after {} kills of workers that hold {HELD}", plan.kills));
+    }
+    (surplus, breaches)
+}
+
+/// The shortest lock that the schema allows.
+fn settings(relay: &SmtpServer) -> String {
+    format!(
+        r#"
+[stores.main]
+url = "sqlite:app.db"
+
+[transports.relay]
+url = "smtp://{}"
+connections = 4
+
+[mail]
+from = "Seats <seats@example.org>"
+manage_url = "https://seats.example.org/s/{{subscription_id}}"
+unsubscribe_url = "https://seats.example.org/u?t={{token}}"
+
+[lanes.notify]
+contract = "open_event_notifications"
+concurrency = 4
+batch = 15
+held = {HELD}
+poll = "200ms"
+sweep = "1s"
+timeout = "20s"
+lease.for = "30s"
+"#,
+        relay.address()
+    )
+}

@@ -1,0 +1,222 @@
+//! The guide's ten minutes, and bad input, through the real binary on SQLite and PostgreSQL, MariaDB too.
+
+use std::process::Command;
+
+use crate::rig::database::{Kind, fresh};
+use crate::rig::sql::{Cell, Sql};
+use crate::rig::wait::{PATIENCE, until};
+use crate::shop::Shop;
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/notifications");
+
+fn settings(url: &str) -> String {
+    let text = std::fs::read_to_string(format!("{EXAMPLE}/postrider.toml")).expect("the example is there");
+    text.replace("sqlite:app.db", url)
+}
+
+fn shop(url: &str) -> Shop {
+    let shop = Shop::new(None);
+    std::fs::write(shop.path("postrider.toml"), settings(url)).expect("the settings can be written");
+    shop
+}
+
+async fn at_rest(sql: &Sql) {
+    until("every row is settled", PATIENCE, || async {
+        let left = sql.count("open_event_notifications WHERE fanout_status = 'pending'").await?;
+        (left == 0).then_some(())
+    })
+    .await;
+}
+
+async fn told(sql: &Sql) -> Vec<Vec<String>> {
+    let columns =
+        ["contact_value", "fanout_status", "fanout_attempts", "error"].map(|column| sql.text(column));
+    let query = format!(
+        "SELECT {} FROM open_event_notifications JOIN subscriptions USING (subscription_id) ORDER BY subscription_id",
+        columns.join(", ")
+    );
+    let rows = sql.rows(&query).await.expect("the tables can be read");
+    rows.into_iter().map(|row| row.into_iter().map(Option::unwrap_or_default).collect()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n12_the_example_fans_out_and_each_subscriber_is_told_or_not() {
+    let shop = shop("sqlite:app.db");
+    shop.run(&["migrate"]).fine();
+    let sql = Sql::sqlite(&shop.path("app.db"));
+    let people = std::fs::read_to_string(format!("{EXAMPLE}/people.sql")).expect("the example is there");
+    for statement in people.split(";\n").filter(|statement| !statement.trim().is_empty()) {
+        sql.must(statement).await;
+    }
+    let fan_out = |before: &str| {
+        let said = Command::new("python3")
+            .arg(format!("{EXAMPLE}/fanout.py"))
+            .arg(shop.path("app.db"))
+            .args(["--section", "1", "--before", before, "--after", "Open", "--index", "07214"])
+            .output()
+            .expect("python3 starts");
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        String::from_utf8(said.stdout).expect("it is text")
+    };
+    assert_eq!(fan_out("Open"), "0 notifications\n", "nothing opened");
+    assert_eq!(fan_out("Wait"), "4 notifications\n");
+    let running = shop.start();
+    at_rest(&sql).await;
+    let rows = told(&sql).await;
+    let short: Vec<String> = rows.iter().map(|row| format!("{} {} {}", row[0], row[1], row[2])).collect();
+    assert_eq!(
+        short,
+        [
+            "ann@example.net sent 1",
+            "li@example.net sent 1",
+            "bob@example.net skipped 1",
+            "eve@example.net skipped 1"
+        ]
+    );
+    assert!(rows[2][3].contains(r#""code":"notify_on""#), "{:?}", rows[2]);
+    assert!(rows[3][3].contains(r#""code":"unsubscribed""#), "{:?}", rows[3]);
+    let events =
+        sql.count("subscription_events WHERE event_type = 'notify_sent' AND section_status = 'Open'").await;
+    assert_eq!(events, Some(2));
+    let mails = std::fs::read_dir(shop.path("mails/new")).or_else(|_| std::fs::read_dir(shop.path("mails")));
+    let names: Vec<_> =
+        mails.expect("the folder of mails").filter_map(Result::ok).map(|entry| entry.path()).collect();
+    let texts: Vec<String> = names
+        .iter()
+        .filter(|path| path.is_file())
+        .map(|path| std::fs::read_to_string(path).unwrap_or_default())
+        .collect();
+    let one_click = texts.iter().filter(|text| text.contains("List-Unsubscribe=One-Click")).count();
+    assert_eq!(one_click, 2, "{names:?}");
+    drop(running);
+}
+
+/// What is wrong with each row, and what becomes of it.
+const BAD: [(&str, &str, &str, &str, &str); 8] = [
+    // contact, metadata, payload, status, code
+    ("fine@example.net", "", "", "sent", ""),
+    (
+        "a@example.net",
+        "",
+        r#"{"courseTitle":"A","sectionNumber":"1","template":{"id":"no-such"}}"#,
+        "failed",
+        "validation_error",
+    ),
+    (
+        "b@example.net",
+        "",
+        r#"{"courseTitle":"A","sectionNumber":"1","template":{"version":"v9"}}"#,
+        "failed",
+        "template_missing_locale",
+    ),
+    ("c@example.net", "", r#"{"sectionNumber":"1"}"#, "failed", "validation_error"),
+    ("d@example.net", "{broken", "", "failed", "validation_error"),
+    ("e@example.net", "", r#"{"version":"2.0"}"#, "failed", "validation_error"),
+    ("f@example.net\nBcc: eve@example.net", "", "", "skipped", "invalid_recipient"),
+    (
+        "g@example.net",
+        r#"{"preferences":{"deliveryWindow":{"startMinutes":-5,"endMinutes":9999}}}"#,
+        "",
+        "failed",
+        "validation_error",
+    ),
+];
+
+async fn bad_input(kind: Kind) {
+    let shop = Shop::new(None);
+    let (url, sql) = fresh(kind, "notify", &shop).await;
+    std::fs::write(shop.path("postrider.toml"), settings(&url)).expect("the settings can be written");
+    shop.run(&["migrate"]).fine();
+    let fine =
+        r#"{"courseTitle":"Algorithms","sectionNumber":"03","courseString":"01:198","meetingSummary":"Mon"}"#;
+    for (at, (contact, metadata, payload, ..)) in BAD.iter().enumerate() {
+        let id = Cell::Sql((at + 1).to_string());
+        // What the payload of a bad row leaves out, no section has either.
+        let payload = match *payload {
+            "" => fine.to_owned(),
+            bad => bad.replacen('{', r#"{"courseString":"01:198","meetingSummary":"Mon","#, 1),
+        };
+        let event = [
+            ("open_event_id", id.clone()),
+            ("term_id", "2026F".into()),
+            ("campus_code", "NB".into()),
+            ("index_number", "07214".into()),
+            ("status_after", "Open".into()),
+            ("event_at", Cell::Sql(sql.now().to_owned())),
+            ("dedupe_key", "key".into()),
+            ("payload", payload.as_str().into()),
+        ];
+        sql.insert("open_events", &event).await;
+        let mut person = vec![
+            ("subscription_id", id.clone()),
+            ("contact_value", (*contact).into()),
+            ("unsubscribe_token", "t".into()),
+        ];
+        if !metadata.is_empty() {
+            person.push(("metadata", (*metadata).into()));
+        }
+        sql.insert("subscriptions", &person).await;
+        let notification =
+            [("open_event_id", id.clone()), ("subscription_id", id), ("dedupe_key", "key".into())];
+        sql.insert("open_event_notifications", &notification).await;
+    }
+    let running = shop.start();
+    at_rest(&sql).await;
+    for (row, (contact, _, _, status, code)) in told(&sql).await.iter().zip(&BAD) {
+        assert_eq!((row[0].as_str(), row[1].as_str(), row[2].as_str()), (*contact, *status, "1"), "{row:?}");
+        let error: serde_json::Value = serde_json::from_str(&row[3]).expect("the error is JSON");
+        if !code.is_empty() {
+            assert_eq!(error["code"], *code, "{row:?}");
+        }
+    }
+    assert_eq!(sql.count("subscription_events").await, Some(1), "one row was sent");
+    drop(running);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n05_bad_rows_are_told_and_the_others_go_on_on_sqlite() {
+    bad_input(Kind::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n05_bad_rows_are_told_and_the_others_go_on_on_postgres() {
+    bad_input(Kind::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n05_bad_rows_are_told_and_the_others_go_on_on_mariadb() {
+    bad_input(Kind::MariaDb).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n08_two_rows_of_one_key_and_subscription_are_one_mail() {
+    let shop = shop("sqlite:app.db");
+    shop.run(&["migrate"]).fine();
+    let sql = Sql::sqlite(&shop.path("app.db"));
+    let payload = r#"{"courseTitle":"A","sectionNumber":"1","courseString":"B","meetingSummary":"Mon"}"#;
+    sql.must("INSERT INTO subscriptions (subscription_id, contact_value) VALUES (1, 'ann@example.net')")
+        .await;
+    for event in [1, 2] {
+        sql.must(&format!(
+            "INSERT INTO open_events (open_event_id, term_id, campus_code, index_number, status_after, event_at, dedupe_key, \
+             payload) VALUES ({event}, 'T', 'C', 'I', 'Open', datetime('now'), 'key', '{payload}')"
+        ))
+        .await;
+        sql.must(&format!(
+            "INSERT INTO open_event_notifications (open_event_id, subscription_id, dedupe_key) VALUES ({event}, 1, 'key')"
+        ))
+        .await;
+    }
+    let text = settings("sqlite:app.db").replace("{token}", "x") + "sweep = \"200ms\"\n";
+    std::fs::write(shop.path("postrider.toml"), text).expect("the settings can be written");
+    let running = shop.start();
+    at_rest(&sql).await;
+    let states: Vec<String> = told(&sql).await.into_iter().map(|row| row[1].clone()).collect();
+    let (sent, skipped) = (
+        states.iter().filter(|state| *state == "sent").count(),
+        states.iter().filter(|state| *state == "skipped").count(),
+    );
+    assert_eq!((sent, skipped), (1, 1), "{states:?}");
+    assert_eq!(sql.count("subscription_events").await, Some(1));
+    drop(running);
+}

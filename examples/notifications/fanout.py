@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Fans an opened section out to its subscribers: what a poller does when it sees Closed or Wait become Open.
+
+    python3 fanout.py app.db --section 1 --before Closed --after Open --index 07214
+
+One transaction writes the event and a notification per subscriber, so that a crash leaves both or neither. The dedupe
+key names the section and a window of three minutes: a section that flickers makes one event in it. Python's sqlite3
+and nothing else; the tables are those of `postrider migrate`.
+"""
+import argparse
+import hashlib
+import json
+import sqlite3
+import uuid
+
+WINDOW_SECONDS = 180
+
+
+def fan_out(db, section_id, before, after, index, term="2026F", campus="NB"):
+    """Answers how many subscribers will be told; 0 where nothing opened, or this opening is known already."""
+    if not (before in ("Closed", "Wait") and after == "Open"):
+        return 0
+    with db:  # one transaction
+        number, title = db.execute(
+            "SELECT section_number, title FROM sections LEFT JOIN courses USING (course_id) WHERE section_id = ?",
+            (section_id,),
+        ).fetchone()
+        window = db.execute("SELECT CAST(strftime('%s', 'now') AS INTEGER) / ?", (WINDOW_SECONDS,)).fetchone()[0]
+        key = hashlib.sha256(f"{term}:{campus}:{section_id}:{window}".encode()).hexdigest()[:32]
+        if db.execute("SELECT 1 FROM open_events WHERE dedupe_key = ?", (key,)).fetchone():
+            return 0
+        payload = {"snapshotHash": key[:8], "courseTitle": title, "sectionNumber": number}
+        event = db.execute(
+            "INSERT INTO open_events (section_id, term_id, campus_code, index_number, status_before, status_after,"
+            " event_at, detected_by, dedupe_key, trace_id, payload)"
+            " VALUES (?, ?, ?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), 'fanout.py', ?, ?, ?)",
+            (section_id, term, campus, index, before, after, key, uuid.uuid4().hex, json.dumps(payload)),
+        ).lastrowid
+        # Who may be told is judged when the mail is due, not now: a subscriber may leave in between.
+        told = db.execute(
+            "INSERT INTO open_event_notifications (open_event_id, subscription_id, dedupe_key)"
+            " SELECT ?, subscription_id, ? FROM subscriptions WHERE section_id = ?"
+            " ON CONFLICT (open_event_id, subscription_id) DO NOTHING",
+            (event, key, section_id),
+        ).rowcount
+        db.execute(
+            "UPDATE subscriptions SET last_known_section_status = ? WHERE section_id = ?", (after, section_id)
+        )
+        return told
+
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("database")
+    arguments.add_argument("--section", type=int, required=True)
+    arguments.add_argument("--before", required=True)
+    arguments.add_argument("--after", required=True)
+    arguments.add_argument("--index", required=True, help="the number to register with")
+    given = arguments.parse_args()
+    connection = sqlite3.connect(given.database)
+    connection.execute("PRAGMA journal_mode = WAL")
+    print(fan_out(connection, given.section, given.before, given.after, given.index), "notifications")
