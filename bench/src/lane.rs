@@ -22,6 +22,7 @@ pub fn limits(batch: u32) -> Limits {
     Limits {
         concurrency: 8,
         batch,
+        stretch: batch,
         held: batch as usize * 6,
         bytes: 64 * 1024 * 1024,
         timeout: Duration::from_secs(30),

@@ -103,6 +103,10 @@ async fn turn(runner: &Runner, failures: &mut u32) -> Turn {
             *failures = 0;
             runner.store_is_back();
             let got = rows.len() as u64;
+            let full = got >= u64::from(limit);
+            if full {
+                runner.reach.came_full(&runner.lane.limits, runner.waiting.rows());
+            }
             give_room_back(runner, u64::from(limit) - got.min(u64::from(limit)));
             if got > 0 {
                 runner.state.counters.claimed.fetch_add(got, Relaxed);
@@ -111,7 +115,7 @@ async fn turn(runner: &Runner, failures: &mut u32) -> Turn {
                 runner.keep(&batch);
                 runner.waiting.push(held);
             }
-            if got >= u64::from(limit) { Turn::Full } else { Turn::Drained }
+            if full { Turn::Full } else { Turn::Drained }
         }
         Err(error) => {
             give_room_back(runner, u64::from(limit));
@@ -125,14 +129,14 @@ async fn turn(runner: &Runner, failures: &mut u32) -> Turn {
 
 /// Takes room for a claim. While rows wait there is time for a whole batch; else half of one is worth a round trip.
 fn reserve(runner: &Runner) -> Option<u32> {
-    let limits = &runner.lane.limits;
-    let most = u64::from(limits.batch).min(limits.held as u64).max(1);
-    let patient = limits.held as u64 >= 2 * most && !runner.waiting.is_empty();
+    let bound = runner.reach.held(&runner.lane.limits);
+    let most = u64::from(runner.reach.rows()).min(bound).max(1);
+    let patient = bound >= 2 * most && !runner.waiting.is_empty();
     let least = if patient { most } else { most.div_ceil(2) };
     let held = &runner.state.counters.held;
     let mut now = held.load(Relaxed);
     loop {
-        let room = (limits.held as u64).saturating_sub(now).min(most);
+        let room = bound.saturating_sub(now).min(most);
         if room < least {
             return None;
         }

@@ -27,6 +27,8 @@ pub struct Limits {
     pub concurrency: usize,
     /// Rows per claim.
     pub batch: u32,
+    /// Rows per claim while the lane is fast; no more than `batch` where that was chosen with care.
+    pub stretch: u32,
     /// Rows held at once, waiting and in flight together.
     pub held: usize,
     /// Bytes of large rows held at once.

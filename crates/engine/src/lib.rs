@@ -18,6 +18,7 @@ mod observed;
 mod ordered;
 mod pace;
 mod prober;
+mod reach;
 mod runner;
 mod settler;
 mod state;

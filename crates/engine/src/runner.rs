@@ -21,6 +21,7 @@ use crate::ended::{Ended, EndedRows};
 use crate::lane::Lane;
 use crate::observed::{ObservedStore, ObservedTransport};
 use crate::pace::Pace;
+use crate::reach::Reach;
 use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::waiting::Waiting;
 use crate::{claimer, deliverer, keeper, nets, ordered, prober, settler, watchdog};
@@ -48,6 +49,8 @@ pub(crate) struct Runner {
     pub unreachable_in_a_row: AtomicU32,
     /// A delivery ended so that the target may be gone.
     pub doubt: Notify,
+    /// How many rows a claim asks for.
+    pub reach: Reach,
     /// How long the target takes for one envelope.
     pub pace: Pace,
     /// KiB of large rows that may be in memory at once.
@@ -63,6 +66,7 @@ impl Runner {
             Arc::new(ObservedStore::new(&lane.name, &lane.contract, Arc::clone(&lane.store)));
         let transport: Arc<dyn Transport> =
             Arc::new(ObservedTransport::new(&lane.name, Arc::clone(&lane.transport)));
+        let reach = Reach::new(&lane.limits);
         let kib = usize::try_from(lane.limits.bytes / 1024).unwrap_or(Semaphore::MAX_PERMITS);
         Arc::new(Self {
             bytes: Semaphore::new(kib.clamp(1, Semaphore::MAX_PERMITS)),
@@ -80,6 +84,7 @@ impl Runner {
             deep: Notify::new(),
             unreachable_in_a_row: AtomicU32::new(0),
             doubt: Notify::new(),
+            reach,
             pace: Pace::default(),
             moved: AtomicU64::new(0),
             started: Instant::now(),

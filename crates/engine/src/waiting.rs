@@ -120,6 +120,12 @@ impl Waiting {
         self.lock().is_empty()
     }
 
+    /// How many wait.
+    pub fn rows(&self) -> usize {
+        let inner = self.lock();
+        inner.rows.len() + inner.runs.iter().map(Run::len).sum::<usize>()
+    }
+
     /// What one delivery is about: an even share of what waits, so that a short queue is spread over all workers
     /// (latency) and a long one goes in full batches (throughput). `None` once closed and empty.
     pub async fn take(&self, share: Share) -> Option<Taken> {

@@ -145,6 +145,7 @@ pub fn start(changes: &[(&str, Value)], over: &str, replies: Vec<Reply>) -> Runn
         limits: Limits {
             concurrency: 1,
             batch: 50,
+            stretch: 50,
             held: 200,
             bytes: 1 << 20,
             timeout: Duration::from_secs(30),

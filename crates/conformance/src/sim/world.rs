@@ -119,6 +119,7 @@ fn start(shared: &Arc<Shared>, number: usize) -> Worker {
         limits: Limits {
             concurrency: 4,
             batch: 10,
+            stretch: 40,
             held: 20,
             bytes: 1 << 20,
             timeout: Duration::from_secs(30),

@@ -306,6 +306,7 @@ pub fn limits() -> Limits {
     Limits {
         concurrency: 4,
         batch: 20,
+        stretch: 20,
         held: 40,
         bytes: 64 * 1024 * 1024,
         timeout: Duration::from_secs(10),

@@ -39,6 +39,29 @@ async fn holds_no_more_rows_and_deliveries_than_its_limits() {
     drop(engine);
 }
 
+/// The most rows in flight within some calls of the transport, each taking so long.
+async fn most_held(call: Duration) -> usize {
+    let table = table();
+    fill(&table, 400);
+    let transport = Arc::new(Scripted::delivers().taking(call));
+    let engine = Engine::new(Arc::new(Even));
+    let store = MemoryStore::open(&table, 0, "worker");
+    engine.start(lane(store, transport, postrider_engine::Limits { stretch: 80, held: 320, ..limits() }));
+    let mut most = 0;
+    for _ in 0..200 {
+        most = most.max(count(&table, "dispatching"));
+        tokio::time::sleep((call / 10).max(Duration::from_micros(200))).await;
+    }
+    most
+}
+
+#[tokio::test(start_paused = true)]
+async fn o3_a_fast_lane_claims_more_than_its_batch_and_a_slow_one_holds_little() {
+    let (fast, slow) = (most_held(Duration::ZERO).await, most_held(Duration::from_secs(2)).await);
+    assert!(fast > 80, "claims of 20 hold 80 at most, this lane held {fast}");
+    assert!(slow <= 160, "a target that takes its time has no use for more rows: {slow}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn m03_m04_m06_failures_count_back_off_and_end_failed() {
     let table = table();

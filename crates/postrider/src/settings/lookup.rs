@@ -226,15 +226,21 @@ fn overridden(overrides: &Overrides, lane: &str, key: &str) -> Option<Place> {
     }
 }
 
+/// Rows per claim of a fast lane: larger ones bring little more.
+const STRETCH: u32 = 500;
+
 /// The names that operators already use win over the file, as every variable does, and the file over the contract's
 /// own `[lane]`. Defaults: enough at once to keep a relay busy, never more than a few batches in memory.
 fn limits(raw: &RawLimits, outside: Outside, contract: &Contract) -> Limits {
     let own = contract.lane;
-    let batch = outside.batch.or(raw.batch).unwrap_or(contract.claim.batch);
+    let chosen = outside.batch.or(raw.batch);
+    let batch = chosen.unwrap_or(contract.claim.batch);
+    let stretch = chosen.unwrap_or(batch.max(STRETCH));
     Limits {
         concurrency: outside.concurrency.or(raw.concurrency).or(own.concurrency).unwrap_or(16) as usize,
         batch,
-        held: raw.held.unwrap_or(batch.saturating_mul(4)) as usize,
+        stretch,
+        held: raw.held.unwrap_or(stretch.saturating_mul(4)) as usize,
         bytes: raw.bytes.unwrap_or(64 << 20),
         timeout: outside.timeout.or(raw.timeout).or(own.timeout).unwrap_or(Duration::from_mins(5)),
         poll: outside.poll.or(raw.poll).or(own.poll).unwrap_or(Duration::from_secs(1)),
