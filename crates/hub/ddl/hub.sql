@@ -61,7 +61,6 @@ CREATE TABLE IF NOT EXISTS dispatch_events (
     data {text},
     occurred_at {time},
     extensions {text} NOT NULL,
-    request_hash {short},
     created_by {id},
 {client_key}    created_at {stamp}
 ){options};

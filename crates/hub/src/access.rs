@@ -8,6 +8,8 @@ mod key;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::Error;
+
 pub(crate) use key::hex;
 pub use key::{ApiKey, ClientId, NewKey, ShownKey};
 
@@ -90,4 +92,18 @@ pub struct Actor {
     pub name: String,
     pub role: Role,
     pub scope: Scope,
+}
+
+impl Actor {
+    /// The client of something that this caller makes.
+    pub(crate) fn client_for(&self, client: Option<String>) -> Result<Option<String>, Error> {
+        let client = client.or_else(|| self.scope.default_client());
+        if self.scope.covers(client.as_deref()) {
+            return Ok(client);
+        }
+        match client {
+            Some(_) => Err(Error::Forbidden("clientId: this key may not act for that client".to_owned())),
+            None => Err(Error::invalid("clientId", "is missing: this key has several clients")),
+        }
+    }
 }

@@ -16,10 +16,6 @@ impl Faults {
         self.found.push(Fault::new(format!("{}{field}", self.at), message));
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.found.is_empty()
-    }
-
     pub fn end(self) -> Result<(), Error> {
         if self.found.is_empty() { Ok(()) } else { Err(Error::Invalid(self.found)) }
     }

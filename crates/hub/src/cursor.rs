@@ -41,7 +41,7 @@ impl Hub {
     }
 
     /// Makes a page of one entry more than was asked for, if there is one.
-    pub(crate) fn closed<T>(
+    pub(crate) fn closed<T: utoipa::ToSchema>(
         &self,
         actor: &Actor,
         about: &str,

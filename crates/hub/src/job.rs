@@ -13,9 +13,10 @@ mod view;
 
 pub use attempt::{AttemptStatus, DispatchAttempt, ErrorType};
 pub use create::{Created, Outcome};
+pub(crate) use list::beyond;
 pub use list::{Filter, MetadataFilter};
 pub use moves::Retried;
-pub(crate) use new::Draught;
+pub(crate) use new::{Draught, Origin, check_content_type};
 pub use new::{Metadatum, NewJob};
 pub use view::{DispatchJob, DispatchJobMetadata};
 

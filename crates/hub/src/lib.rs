@@ -9,8 +9,10 @@ pub mod account;
 pub mod audit;
 mod check;
 mod cursor;
+pub mod deliver;
 mod draft;
 mod error;
+pub mod event;
 mod hub;
 pub mod job;
 pub mod migrate;
@@ -20,6 +22,7 @@ pub mod pool;
 pub mod schema;
 mod seal;
 mod sheet;
+pub mod subscription;
 mod target;
 
 pub use error::{Error, Fault};

@@ -49,7 +49,7 @@ pub async fn apply(database: &dyn Plain) -> Result<Vec<String>, Error> {
             Err(_) if !plan(database).await?.contains(&text) => {}
             // Duplicates forbid it: told, and never fatal.
             Err(_) if text.starts_with("CREATE UNIQUE INDEX") => {
-                ran.push(postrider_sql::run::migrate::not_made(&text))
+                ran.push(postrider_sql::run::migrate::not_made(&text));
             }
             Err(error) => return Err(error),
         }

@@ -20,6 +20,11 @@ impl Moment {
         Self(micros.clamp(FIRST, LAST))
     }
 
+    #[must_use]
+    pub fn after_seconds(self, seconds: i64) -> Self {
+        Self::from_micros(self.0.saturating_add(seconds.saturating_mul(1_000_000)))
+    }
+
     /// RFC 3339, with any offset.
     pub fn parse(text: &str) -> Option<Self> {
         let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?;

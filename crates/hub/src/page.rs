@@ -1,6 +1,7 @@
 //! Pages: how many, from where on.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Which page of a list.
 #[derive(Debug, Clone, Default)]
@@ -20,9 +21,9 @@ impl PageQuery {
     }
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Page<T> {
+pub struct Page<T: ToSchema> {
     pub items: Vec<T>,
     /// Pass it as `cursor` for the page that follows; none at the end.
     pub next_cursor: Option<String>,

@@ -110,7 +110,7 @@ impl Hub {
         };
         what.check(&mut faults);
         faults.end()?;
-        let client = self.client_for(actor, new.client_id)?;
+        let client = actor.client_for(new.client_id)?;
         let (dialect, id) = (self.dialect(), postrider_sql::bind::tsid());
         let row = Fresh::new()
             .text("id", id.clone())
@@ -193,18 +193,6 @@ impl Hub {
         let change = Change::new(action, "pool", &pool.id).of_client(pool.client_id.as_deref());
         self.run("change a dispatch pool", vec![update.done(), change.by(dialect, actor)]).await?;
         self.pool(actor, &pool.id).await
-    }
-
-    /// The client of something that a caller makes.
-    pub(crate) fn client_for(&self, actor: &Actor, client: Option<String>) -> Result<Option<String>, Error> {
-        let client = client.or_else(|| actor.scope.default_client());
-        if actor.scope.covers(client.as_deref()) {
-            return Ok(client);
-        }
-        match client {
-            Some(_) => Err(Error::Forbidden("clientId: this key may not act for that client".to_owned())),
-            None => Err(Error::invalid("clientId", "is missing: this key has several clients")),
-        }
     }
 
     /// Inserts one row whose `code` must be free; a conflict where it is not.

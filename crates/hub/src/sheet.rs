@@ -129,14 +129,14 @@ pub fn given(dialect: Dialect, column: &str) -> String {
 impl Insert<'_> {
     pub fn rows(&self, dialect: Dialect, rows: Vec<Fresh>) -> Statement {
         let rows: Vec<serde_json::Value> = rows.into_iter().map(|row| row.0.into()).collect();
-        let into: Vec<String> = self.columns.iter().map(|(name, _)| quoted(dialect, name)).collect();
-        let from: Vec<String> = self.columns.iter().map(|column| taken(dialect, *column)).collect();
-        let also: String =
-            self.computed.iter().map(|(name, _)| format!(", {}", quoted(dialect, name))).collect();
-        let made: String = self.computed.iter().map(|(_, expression)| format!(", {expression}")).collect();
+        let into =
+            self.columns.iter().map(|(name, _)| *name).chain(self.computed.iter().map(|(name, _)| *name));
+        let into: Vec<String> = into.map(|name| quoted(dialect, name)).collect();
+        let from = self.columns.iter().map(|column| taken(dialect, *column));
+        let from: Vec<String> = from.chain(self.computed.iter().map(|(_, made)| made.clone())).collect();
         let only = self.only.as_deref().unwrap_or("1 = 1");
         let sql = format!(
-            "INSERT INTO {} ({}{also}) SELECT {}{made} FROM {} WHERE {only}{}",
+            "INSERT INTO {} ({}) SELECT {} FROM {} WHERE {only}{}",
             self.table,
             into.join(", "),
             from.join(", "),

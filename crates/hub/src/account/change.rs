@@ -144,7 +144,7 @@ impl Hub {
             credentials.check(&mut faults);
         }
         faults.end()?;
-        let clients = self.clients_for(actor, &what.client_ids)?;
+        let clients = clients_for(actor, &what.client_ids)?;
         let made = match &new.webhook_credentials {
             Some(credentials) => {
                 let named = [&credentials.auth_token_ref, &credentials.signing_secret_ref];
@@ -192,7 +192,7 @@ impl Hub {
         what.check(&mut faults);
         faults.end()?;
         let account = self.own_account(actor, id).await?;
-        let clients = self.clients_for(actor, &what.client_ids)?;
+        let clients = clients_for(actor, &what.client_ids)?;
         let at = self.clock().await?;
         let update = Draft::new(self.dialect(), "UPDATE service_accounts SET name = ")
             .text(&what.name)
@@ -278,15 +278,6 @@ impl Hub {
             return Ok(account);
         }
         Err(Error::Forbidden("this service account is for clients of others too".to_owned()))
-    }
-
-    fn clients_for(&self, actor: &Actor, clients: &[ClientId]) -> Result<Vec<String>, Error> {
-        let clients: Vec<String> = clients.iter().map(|client| client.0.clone()).collect();
-        match &actor.scope {
-            Scope::Only(own) if clients.is_empty() => Ok(own.clone()),
-            scope if clients.iter().all(|client| scope.covers(Some(client))) => Ok(clients),
-            _ => Err(Error::Forbidden("clientIds: this key may not act for all of these clients".to_owned())),
-        }
     }
 
     /// A signing secret as Standard Webhooks has it, where it can be kept.
@@ -400,5 +391,14 @@ fn sole(clients: &[String]) -> Option<&str> {
     match clients {
         [only] => Some(only),
         _ => None,
+    }
+}
+
+fn clients_for(actor: &Actor, clients: &[ClientId]) -> Result<Vec<String>, Error> {
+    let clients: Vec<String> = clients.iter().map(|client| client.0.clone()).collect();
+    match &actor.scope {
+        Scope::Only(own) if clients.is_empty() => Ok(own.clone()),
+        scope if clients.iter().all(|client| scope.covers(Some(client))) => Ok(clients),
+        _ => Err(Error::Forbidden("clientIds: this key may not act for all of these clients".to_owned())),
     }
 }

@@ -66,7 +66,7 @@ pub struct NewJob {
     #[schema(min_length = 1, max_length = 255, pattern = "^[!-~]([ -~]*[!-~])?$")]
     pub message_group: Option<String>,
     /// 99
-    #[schema(minimum = -2147483648i64, maximum = 2147483647)]
+    #[schema(minimum = -2_147_483_648i64, maximum = 2_147_483_647)]
     pub sequence: Option<i64>,
     /// 30
     #[schema(minimum = 1, maximum = 300)]
@@ -126,6 +126,12 @@ pub(crate) struct Draught {
 }
 
 impl NewJob {
+    /// The least that a job has.
+    pub fn to(code: &str, target: &str) -> Self {
+        let least = serde_json::json!({ "code": code, "targetUrl": target });
+        serde_json::from_value(least).expect("a code and a target are a request")
+    }
+
     /// Checks what the request itself tells, and puts the defaults in.
     pub(crate) fn checked(mut self, actor: &Actor, settings: &Settings) -> Result<Draught, Error> {
         let mut faults = Faults::default();
@@ -133,17 +139,8 @@ impl NewJob {
         if self.kind == Some(DispatchKind::Event) {
             faults.note("kind", "EVENT jobs come from subscriptions; make an event instead, or leave it out");
         }
-        match &self.client_id {
-            Some(client) if faults.is_empty() && !actor.scope.covers(Some(client)) => {
-                return Err(Error::Forbidden("clientId: this key may not act for that client".to_owned()));
-            }
-            None => self.client_id = actor.scope.default_client(),
-            Some(_) => {}
-        }
-        if self.client_id.is_none() && !actor.scope.covers(None) {
-            faults.note("clientId", "is missing: this key has several clients");
-        }
         faults.end()?;
+        self.client_id = actor.client_for(self.client_id)?;
         let origin = Origin { created_by: Some(actor.key.clone()), ..Origin::default() };
         Ok(self.drafted(DispatchKind::Task, origin))
     }
@@ -185,7 +182,7 @@ impl NewJob {
             faults.text("payload", payload, settings.payload_limit);
         }
         if let Some(kind) = &self.payload_content_type {
-            check_content_type(faults, kind);
+            check_content_type(faults, "payloadContentType", kind);
         }
         if self.data_only == Some(false) && self.payload_is_json() == Some(false) {
             faults
@@ -242,7 +239,7 @@ impl NewJob {
     }
 }
 
-fn check_content_type(faults: &mut Faults, text: &str) {
+pub(crate) fn check_content_type(faults: &mut Faults, field: &str, text: &str) {
     let bare = text.split(';').next().unwrap_or_default();
     let token = |part: &str| {
         !part.is_empty()
@@ -251,6 +248,6 @@ fn check_content_type(faults: &mut Faults, text: &str) {
     let named = bare.trim_end().split_once('/').is_some_and(|(kind, sub)| token(kind) && token(sub));
     let printable = text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && !text.ends_with([' ', ';']);
     if text.len() > 255 || !named || !printable {
-        faults.note("payloadContentType", "must be a media type such as application/json");
+        faults.note(field, "must be a media type such as application/json");
     }
 }

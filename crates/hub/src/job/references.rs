@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Draught, NewJob};
+use super::{DispatchKind, Draught, NewJob, Origin};
 use crate::access::{Actor, Scope};
 use crate::draft::Draft;
 use crate::schema::Schemas;
@@ -36,6 +36,14 @@ impl Hub {
             }
         }
         Ok(())
+    }
+
+    /// The same for something that will make jobs.
+    pub(crate) async fn check_job(&self, actor: &Actor, job: NewJob) -> Result<(), Error> {
+        let mut draft = [Ok(job.drafted(DispatchKind::Task, Origin::default()))];
+        self.check_references(actor, &mut draft).await?;
+        let [draft] = draft;
+        draft.map(|_| ())
     }
 
     async fn accounts_named(&self, ids: &BTreeSet<String>) -> Result<BTreeMap<String, Account>, Error> {

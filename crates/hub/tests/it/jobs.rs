@@ -163,7 +163,7 @@ async fn j16_each_common_query_is_a_filter(site: &Site) {
             "client" => job.client_id = Some("acme".to_owned()),
             "metadata" => {
                 job.metadata =
-                    serde_json::from_value(json!([{"key": "customer_id", "value": "c1"}])).expect("metadata")
+                    serde_json::from_value(json!([{"key": "customer_id", "value": "c1"}])).expect("metadata");
             }
             _ => {}
         }
@@ -219,7 +219,7 @@ async fn j16_pages_end_and_lose_nothing(site: &Site) {
 
 async fn a_batch_has_an_answer_for_each_job(site: &Site) {
     let mut bad = plain("bad");
-    bad.target_url = "http://169.254.169.254/latest/meta-data".to_owned();
+    "http://169.254.169.254/latest/meta-data".clone_into(&mut bad.target_url);
     let batch =
         vec![plain("one"), bad, keyed(None, "k", "two"), keyed(None, "k", "two"), keyed(None, "k", "three")];
     let outcomes = site.hub.create_jobs(&root(), batch).await.expect("a batch");

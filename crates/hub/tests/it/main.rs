@@ -4,6 +4,7 @@
 mod site;
 
 mod accounts;
+mod events;
 mod jobs;
 mod keys;
 mod moves;

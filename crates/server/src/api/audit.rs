@@ -1,0 +1,49 @@
+//! `/audit-log`
+
+use axum::Json;
+use axum::extract::State;
+use postrider_hub::access::Role;
+use postrider_hub::audit::AuditEntry;
+use postrider_hub::page::{Page, PageQuery};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::admit::Caller;
+use super::params::Params;
+use super::{Api, Problem};
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct AuditParams {
+    /// `dispatchJob`, `subscription`, `serviceAccount`, `pool`, `schema`, `apiKey`, `event`, `lane`
+    #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z]{1,64}$")]
+    entity: Option<String>,
+    #[param(min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")]
+    entity_id: Option<String>,
+    /// Entries at most; 50 if left out.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+    /// `nextCursor` of the page before.
+    #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+/// Who changed what, newest first.
+#[utoipa::path(get, path = "/audit-log", tag = "audit log", params(AuditParams),
+    responses((status = 200, description = "A page of the log", body = Page<AuditEntry>)))]
+pub async fn list(
+    State(api): State<Api>,
+    caller: Caller,
+    Params(params): Params<AuditParams>,
+) -> Result<Json<Page<AuditEntry>>, Problem> {
+    let actor = caller.at_least(Role::Admin)?;
+    for (field, value) in [("entity", &params.entity), ("entityId", &params.entity_id)] {
+        if value.as_ref().is_some_and(|value| value.contains('\0')) {
+            return Err(Problem::invalid(field, "must not have the character NUL"));
+        }
+    }
+    let page = PageQuery { limit: params.limit, cursor: params.cursor };
+    let (entity, id) = (params.entity.as_deref(), params.entity_id.as_deref());
+    Ok(Json(api.hub()?.audit(actor, entity, id, &page).await?))
+}
