@@ -11,11 +11,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use postrider_composers::{EmailComposer, MailJobComposer, RecordComposer, email, record};
+use postrider_contract::Contract;
 use postrider_mail::address::parse_mailbox;
 use postrider_mail::{Address, LiveTemplates, Signer};
 use postrider_seams::store::Error;
 use postrider_seams::{Backend, Composer, Migrate, Produce, Transport};
 use postrider_sender::Reliable;
+use postrider_sql::plain::Plain;
 use postrider_transport_amqp::Amqp;
 use postrider_transport_file::{Config, FileTransport};
 use postrider_transport_kafka::{self as kafka, Kafka};
@@ -238,7 +240,11 @@ impl Wiring {
     }
 
     fn database(&self, lane: &LaneSettings) -> &Database {
-        self.databases.get(&lane.store).expect("the settings were looked up: every lane's store is there")
+        self.named(&lane.store)
+    }
+
+    fn named(&self, store: &str) -> &Database {
+        self.databases.get(store).expect("the settings were looked up: every store that is named is there")
     }
 
     /// The lane's table, opened. A database that is away is a transient error.
@@ -254,8 +260,21 @@ impl Wiring {
 
     /// The lane's table for `migrate`, whether it is there or not.
     pub fn migration(&self, lane: &LaneSettings) -> Arc<dyn Migrate> {
-        let contract = (*lane.contract).clone();
-        match self.database(lane) {
+        self.migration_on(&lane.store, (*lane.contract).clone())
+    }
+
+    /// A store for tables of our own.
+    pub fn plain(&self, store: &str) -> Arc<dyn Plain> {
+        match self.named(store) {
+            Database::Postgres(database) => Arc::new((**database).clone()),
+            Database::Mysql(database) => Arc::new(database.clone()),
+            Database::Sqlite(database) => Arc::new(database.clone()),
+        }
+    }
+
+    /// A contract's table on a store, for `migrate`.
+    pub fn migration_on(&self, store: &str, contract: Contract) -> Arc<dyn Migrate> {
+        match self.named(store) {
             Database::Postgres(database) => database.migration(contract),
             Database::Mysql(database) => database.migration(contract),
             Database::Sqlite(database) => database.migration(contract),

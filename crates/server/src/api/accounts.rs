@@ -7,14 +7,13 @@ use postrider_hub::access::Role;
 use postrider_hub::account::{AccountChange, NewAccount, Regenerate, ServiceAccount, ShownAccount};
 use postrider_hub::page::{Page, PageQuery};
 use serde::Deserialize;
-use utoipa::IntoParams;
 
 use super::admit::Caller;
 use super::body::{Body, MaybeBody};
 use super::params::{Id, Params};
 use super::{Api, Problem};
 
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct AccountParams {

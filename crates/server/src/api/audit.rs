@@ -6,13 +6,12 @@ use postrider_hub::access::Role;
 use postrider_hub::audit::AuditEntry;
 use postrider_hub::page::{Page, PageQuery};
 use serde::Deserialize;
-use utoipa::IntoParams;
 
 use super::admit::Caller;
 use super::params::Params;
 use super::{Api, Problem};
 
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct AuditParams {

@@ -8,14 +8,14 @@ use postrider_hub::access::Role;
 use postrider_hub::event::{CloudEvent, Event, EventFilter, EventMade, NewEvent, Replayed};
 use postrider_hub::page::{Page, PageQuery};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::admit::Caller;
 use super::body::{BatchBody, Body, MaybeBody};
 use super::params::{Id, Params};
 use super::{Api, Problem};
 
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct EventParams {

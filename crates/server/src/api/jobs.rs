@@ -9,7 +9,7 @@ use postrider_hub::access::Role;
 use postrider_hub::job::{Created, DispatchJob, DispatchStatus, Filter, MetadataFilter, NewJob, Retried};
 use postrider_hub::page::{Page, PageQuery};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::admit::Caller;
 use super::body::{BatchBody, Body, MaybeBody};
@@ -17,7 +17,7 @@ use super::params::{Id, Params};
 use super::{Api, Problem};
 
 /// Which jobs, and which page of them.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct JobParams {

@@ -7,7 +7,6 @@ use postrider_hub::Fault;
 use postrider_hub::page::PageQuery;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use utoipa::IntoParams;
 
 use super::Problem;
 
@@ -51,7 +50,7 @@ fn told(text: &str) -> Problem {
 }
 
 /// A page of a list.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PageParams {
