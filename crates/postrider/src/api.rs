@@ -29,7 +29,7 @@ pub async fn migrate(desk: &Desk, print: bool) -> Result<Vec<String>, Failure> {
         let options = Options::default();
         statements.extend(if print { jobs.plan(options).await? } else { jobs.apply(options).await? });
     }
-    let database = desk.wiring.plain(store);
+    let database = desk.wiring.own_tables(store);
     statements.extend(if print {
         postrider_hub::migrate::plan(&*database).await?
     } else {
@@ -71,7 +71,7 @@ async fn open(desk: Arc<Desk>, store: String, payload_limit: usize, api: Api) {
 
 async fn opened(desk: &Desk, store: &str, payload_limit: usize) -> Result<Arc<Hub>, Error> {
     let settings = postrider_hub::Settings { payload_limit, ..postrider_hub::Settings::default() };
-    let hub = Hub::open(desk.wiring.plain(store), settings, None).await?;
+    let hub = Hub::open(desk.wiring.own_tables(store), settings, None).await?;
     if let Some(first) = hub.first_key().await? {
         // Straight to the terminal: a log is kept, and read by many.
         eprintln!("\nThe first admin key of the API. Keep it: it is shown this once.\n\n    {}\n", first.key);

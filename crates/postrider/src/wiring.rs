@@ -264,7 +264,7 @@ impl Wiring {
     }
 
     /// A store for tables of our own.
-    pub fn plain(&self, store: &str) -> Arc<dyn Plain> {
+    pub fn own_tables(&self, store: &str) -> Arc<dyn Plain> {
         match self.named(store) {
             Database::Postgres(database) => Arc::new((**database).clone()),
             Database::Mysql(database) => Arc::new(database.clone()),

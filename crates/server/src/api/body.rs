@@ -76,10 +76,10 @@ async fn taken(request: Request, limit: usize) -> Result<Bytes, Problem> {
         while let Some(inner) = cause.source() {
             cause = inner;
         }
-        match cause.to_string().contains("limit") {
-            true => too_large(),
-            false => Problem::new(StatusCode::BAD_REQUEST, "the body could not be read to its end"),
+        if cause.to_string().contains("limit") {
+            return too_large();
         }
+        Problem::new(StatusCode::BAD_REQUEST, "the body could not be read to its end")
     })
 }
 

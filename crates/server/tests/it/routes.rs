@@ -33,12 +33,8 @@ async fn a_job_is_made_found_and_moved(site: &Site) {
     let again =
         desk.post(&key, "/dispatch-jobs", &job(json!({"idempotencyKey": "k", "clientId": "acme"}))).await;
     assert_eq!(again.expect(200)["id"], id);
-    let other = desk.post(
-        &key,
-        "/dispatch-jobs",
-        &job(json!({"idempotencyKey": "k", "clientId": "acme", "code": "x"})),
-    );
-    other.await.problem(409, "idempotencyKey");
+    let other = job(json!({"idempotencyKey": "k", "clientId": "acme", "code": "x"}));
+    desk.post(&key, "/dispatch-jobs", &other).await.problem(409, "idempotencyKey");
     assert_eq!(desk.get(&key, &format!("/dispatch-jobs/{id}")).await.expect(200)["payload"], "{\"a\":1}");
     let list = desk.get(&key, "/dispatch-jobs?clientId=acme&status=QUEUED&limit=1").await.expect(200);
     assert_eq!(list["items"][0]["id"], id);
@@ -115,9 +111,8 @@ async fn events_subscriptions_pools_and_accounts(site: &Site) {
     );
     assert_eq!(desk.get(&key, "/events?code=a:b:c:d").await.expect(200)["items"][0]["data"], "{\"x\":1}");
     desk.act(&key, &format!("/service-accounts/{account}/deactivate")).await.expect(200);
-    let refused =
-        desk.post(&key, "/dispatch-jobs", &super::routes::job(json!({"serviceAccountId": account})));
-    refused.await.problem(422, "serviceAccountId");
+    let refused = self::job(json!({"serviceAccountId": account}));
+    desk.post(&key, "/dispatch-jobs", &refused).await.problem(422, "serviceAccountId");
 }
 
 async fn lanes_keys_schemas_and_the_log(site: &Site) {
