@@ -70,13 +70,13 @@ impl Service {
     fn secret(self, answer: &Value) -> Option<Secret> {
         match self {
             Self::Ssm => answer["Parameter"]["Value"].as_str().map(Secret::new),
-            Self::SecretsManager => match answer["SecretString"].as_str() {
-                Some(text) => Some(Secret::new(text)),
-                None => {
+            Self::SecretsManager => {
+                let text = answer["SecretString"].as_str().map(Secret::new);
+                text.or_else(|| {
                     let bytes = STANDARD.decode(answer["SecretBinary"].as_str()?).ok()?;
                     String::from_utf8(bytes).ok().map(Secret::new)
-                }
-            },
+                })
+            }
         }
     }
 }
@@ -100,7 +100,7 @@ impl Aws {
         name: &str,
     ) -> Result<Secret, Error> {
         let title = service.title();
-        let chain = self.chain.get_or_try_init(load).await?;
+        let chain = self.chain.get_or_try_init(|| load(environment)).await?;
         let region = region_of_arn(name).or(chain.region.as_deref()).ok_or_else(|| {
             Error::Reference(format!(
                 "{title}: no region is known; set AWS_REGION, or name the secret by its ARN"
@@ -126,7 +126,15 @@ impl Aws {
     }
 }
 
-async fn load() -> Result<Chain, Error> {
+/// Reads AWS's usual chain; the variables come first there too, and need none of its files and servers.
+async fn load(environment: &Environment) -> Result<Chain, Error> {
+    let region = environment.get("AWS_REGION").or_else(|| environment.get("AWS_DEFAULT_REGION"));
+    let keys = environment.get("AWS_ACCESS_KEY_ID").zip(environment.get("AWS_SECRET_ACCESS_KEY"));
+    if let (Some(_), Some((id, key))) = (&region, keys) {
+        let session = environment.get("AWS_SESSION_TOKEN");
+        let keys = Credentials::new(id, key, session, None, "environment");
+        return Ok(Chain { region, provider: SharedCredentialsProvider::new(keys) });
+    }
     let http = aws_smithy_http_client::Builder::new()
         .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
         .build_https();
@@ -135,7 +143,7 @@ async fn load() -> Result<Chain, Error> {
         .credentials_provider()
         .ok_or_else(|| Error::Away("there are no AWS credentials".to_owned()))?;
     // The provider's answer is kept by it for as long as it is good.
-    Ok(Chain { region: config.region().map(ToString::to_string), provider })
+    Ok(Chain { region: region.or_else(|| config.region().map(ToString::to_string)), provider })
 }
 
 /// `arn:aws:secretsmanager:REGION:account:secret:name`.
