@@ -12,7 +12,7 @@ const LARGEST: u64 = 1024 * 1024;
 
 pub(crate) fn variable(environment: &Environment, name: &str) -> Result<Secret, Error> {
     let found = environment.get(name).map(Secret::new);
-    found.ok_or_else(|| Error::Refused(format!("the environment variable {name} is not set")))
+    found.ok_or_else(|| Error::Refused(format!("the environment variable `{name}` is not set")))
 }
 
 /// Editors and `echo` end a file with a line end that is no part of a password.

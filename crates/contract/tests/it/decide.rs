@@ -205,3 +205,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn j05_retry_after_takes_the_place_of_the_planned_delay() {
+    let asked = |name: &str, seconds: u64| {
+        let verdict = Verdict { after: Some(Duration::from_secs(seconds)), ..verdict(Got::Retryable) };
+        builtin(name).stages[0].decide(&after(0), verdict, 0.0).delay.as_secs()
+    };
+    assert_eq!((asked("dispatch_jobs", 2), asked("dispatch_jobs", 90)), (2, 90), "30 s were planned");
+    assert_eq!(asked("dispatch_jobs", 999_999), 86_400);
+    assert_eq!((asked("mail_outbox", 2), asked("mail_outbox", 90)), (60, 90), "60 s were planned");
+}

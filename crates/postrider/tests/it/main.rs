@@ -17,3 +17,4 @@ mod senders;
 mod settings;
 mod shop;
 mod suppress;
+mod webhooks;
