@@ -11,7 +11,7 @@ use std::time::Duration;
 use postrider_composers::{EmailComposer, RecordComposer, email, record};
 use postrider_mail::address::parse_mailbox;
 use postrider_mail::{Address, Signer, Templates};
-use postrider_seams::store::Error;
+use postrider_seams::store::{Class, Error};
 use postrider_seams::{Backend, Composer, Migrate, Produce, Transport};
 use postrider_transport_amqp::Amqp;
 use postrider_transport_file::{Config, FileTransport};
@@ -22,7 +22,7 @@ use postrider_transport_smtp::Smtp;
 use postrider_transport_sqs::Sqs;
 use tempfile::TempDir;
 use {
-    postrider_store_mysql as mysql, postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
+    postrider_store_dynamodb as dynamodb, postrider_store_mysql as mysql, postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
 };
 
 use crate::failure::Failure;
@@ -37,6 +37,7 @@ pub enum StoreKind {
     Postgres,
     Mysql,
     Sqlite,
+    DynamoDb,
 }
 
 /// A way to deliver.
@@ -59,12 +60,13 @@ pub enum ComposerKind {
     Record,
 }
 
-const STORES: [(&str, StoreKind); 5] = [
+const STORES: [(&str, StoreKind); 6] = [
     ("postgres", StoreKind::Postgres),
     ("postgresql", StoreKind::Postgres),
     ("mysql", StoreKind::Mysql),
     ("mariadb", StoreKind::Mysql),
     ("sqlite", StoreKind::Sqlite),
+    ("dynamodb", StoreKind::DynamoDb),
 ];
 const TRANSPORTS: [(&str, TransportKind); 15] = [
     ("smtp", TransportKind::Smtp),
@@ -197,6 +199,7 @@ enum Database {
     Postgres(Box<postgres::Database>),
     Mysql(mysql::Database),
     Sqlite(sqlite::Database),
+    DynamoDb(dynamodb::Database),
 }
 
 impl Wiring {
@@ -225,6 +228,7 @@ impl Wiring {
             Database::Postgres(database) => database.open(contract, &stage, &lane.name).await?,
             Database::Mysql(database) => database.open(contract, &stage, &lane.name).await?,
             Database::Sqlite(database) => database.open(contract, &stage, &lane.name).await?,
+            Database::DynamoDb(database) => database.open(contract, &stage, &lane.name).await?,
         })
     }
 
@@ -235,6 +239,7 @@ impl Wiring {
             Database::Postgres(database) => database.migration(contract),
             Database::Mysql(database) => database.migration(contract),
             Database::Sqlite(database) => database.migration(contract),
+            Database::DynamoDb(database) => database.migration(contract),
         }
     }
 
@@ -275,6 +280,8 @@ impl Wiring {
                 Database::Postgres(database) => database.close().await,
                 Database::Mysql(database) => database.close().await,
                 Database::Sqlite(database) => database.close().await,
+                // Its connections are HTTP, and close by themselves.
+                Database::DynamoDb(_) => {}
             }
         }
     }
@@ -308,6 +315,11 @@ impl Database {
                     sqlite::Settings::new(format!("sqlite:{}", imagined.as_ref().unwrap_or(&file).display()));
                 settings.create = create || imagined.is_some();
                 sqlite::Database::connect(&settings).map(Self::Sqlite)
+            }
+            StoreKind::DynamoDb => {
+                let settings = dynamodb::Settings::from_url(url)
+                    .map_err(|mistakes| Error::new(Class::Misconfigured, mistakes.to_string()))?;
+                Ok(Self::DynamoDb(dynamodb::Database::connect(&settings)))
             }
         }
     }

@@ -1,5 +1,5 @@
 //! Real servers for tests, benches and people: PostgreSQL, MariaDB, an SMTP sink and a scriptable SMTP server; brokers:
-//! NATS, RabbitMQ, Tansu (Kafka's protocol) and Ministack (SQS), and clients of them that are not ours.
+//! NATS, RabbitMQ, Tansu (Kafka's protocol) and Ministack (SQS and DynamoDB), and clients of them that are not ours.
 //!
 //! Owns: installing what is missing (Debian packages, Python wheels), a private folder and port for each server, waiting until it
 //! answers, and its end. Must not: touch system services, or know anything about Postrider itself.

@@ -6,7 +6,6 @@
 
 mod apply;
 mod claim;
-mod condition;
 mod error;
 mod group;
 mod inspect;
@@ -16,5 +15,6 @@ mod store;
 mod sweep;
 mod table;
 
+pub use postrider_rows::Row;
 pub use store::MemoryStore;
-pub use table::{MemoryTable, Row};
+pub use table::MemoryTable;

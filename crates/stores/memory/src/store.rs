@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_contract::{Claimed as ClaimedAs, Contract, Stage, StateId};
+use postrider_rows::{Row, due_at, fence, get, is_ours, micros};
 use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
 use postrider_seams::{Claimed, Fields, Lease, Store, Value, Want};
 use tokio::time::Instant;
 
-use crate::condition::{due_at, get, is_ours};
-use crate::table::{MemoryTable, Row, micros};
+use crate::table::MemoryTable;
 
 pub struct MemoryStore {
     pub(crate) table: Arc<MemoryTable>,
@@ -51,9 +51,7 @@ impl MemoryStore {
 
     /// What the fence columns of a row hold.
     pub(crate) fn fence(&self, row: &Row) -> Box<[Value]> {
-        let column =
-            |role| self.contract().column(role).map_or(&Value::Null, |column| get(row, column)).clone();
-        self.stage().lease.fence.iter().map(|role| column(*role)).collect()
+        fence(self.contract(), self.stage(), row)
     }
 
     pub(crate) fn fields(&self, row: &Row) -> Fields {
