@@ -27,6 +27,21 @@ pub fn parse(text: &str) -> Option<i64> {
     in_range.then(|| days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - zone)
 }
 
+/// `YYYY-MM-DDTHH:MM:SSZ`, for machines to read.
+pub fn rfc3339(seconds: i64) -> String {
+    let (days, time) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Years from March on have their leap day at the end.
+    let shifted = days + 719_468;
+    let (era, day) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let year = era * 400 + year + i64::from(month <= 2);
+    let (hour, minute, second) = (time / 3600, time % 3600 / 60, time % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
 /// Unix seconds of a whole number that counts seconds, milliseconds or microseconds; which, its size tells.
 pub fn from_epoch(number: i64) -> i64 {
     match number.unsigned_abs() {

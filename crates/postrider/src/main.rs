@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod demo;
 mod failure;
+mod files;
 mod lag;
 mod logs;
 mod progress;

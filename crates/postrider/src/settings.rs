@@ -12,6 +12,7 @@
 //! ```
 
 mod backends;
+mod emails;
 mod lanes;
 mod load;
 mod lookup;
@@ -35,6 +36,7 @@ use postrider_contract::Contract;
 use postrider_engine::Limits;
 
 pub use backends::{Server, StoreSettings, TransportSettings, address};
+pub use emails::EmailsSettings;
 pub use load::Sources;
 pub use lookup::source as contract_source;
 pub use mail::MailSettings;
@@ -69,6 +71,8 @@ pub struct LaneSettings {
     pub transport: String,
     pub limits: Limits,
     pub mail: MailSettings,
+    /// The e-mail pipeline's files and callbacks.
+    pub emails: EmailsSettings,
     pub records: RecordSettings,
 }
 

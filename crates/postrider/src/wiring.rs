@@ -3,6 +3,8 @@
 //! Owns: which URL means which store or transport, which name means which composer. Must not: run lanes. Invariant:
 //! every lane on one store shares one database, and with it its connections.
 
+pub mod emails;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,15 +16,17 @@ use postrider_mail::{Address, Signer, Templates};
 use postrider_seams::store::{Class, Error};
 use postrider_seams::{Backend, Composer, Migrate, Produce, Transport};
 use postrider_transport_amqp::Amqp;
-use postrider_transport_file::{Config, FileTransport};
+use postrider_transport_file::{Config, EmlFolder, FileTransport};
 use postrider_transport_kafka::{self as kafka, Kafka};
 use postrider_transport_nats::Nats;
 use postrider_transport_provider::Provider;
 use postrider_transport_smtp::Smtp;
 use postrider_transport_sqs::Sqs;
+use postrider_transport_webhook::Webhooks;
 use tempfile::TempDir;
 use {
-    postrider_store_dynamodb as dynamodb, postrider_store_mysql as mysql, postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
+    postrider_store_dynamodb as dynamodb, postrider_store_mysql as mysql,
+    postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
 };
 
 use crate::failure::Failure;
@@ -51,6 +55,7 @@ pub enum TransportKind {
     Sqs,
     /// A mail provider's HTTP interface.
     Provider,
+    Webhook,
 }
 
 /// What makes envelopes of rows.
@@ -58,6 +63,10 @@ pub enum TransportKind {
 pub enum ComposerKind {
     Email,
     Record,
+    /// The e-mail pipeline: intake, send, callbacks.
+    Eml,
+    RawEml,
+    Callback,
 }
 
 const STORES: [(&str, StoreKind); 6] = [
@@ -68,7 +77,7 @@ const STORES: [(&str, StoreKind); 6] = [
     ("sqlite", StoreKind::Sqlite),
     ("dynamodb", StoreKind::DynamoDb),
 ];
-const TRANSPORTS: [(&str, TransportKind); 15] = [
+const TRANSPORTS: [(&str, TransportKind); 16] = [
     ("smtp", TransportKind::Smtp),
     ("smtps", TransportKind::Smtp),
     ("file", TransportKind::Folder),
@@ -79,14 +88,23 @@ const TRANSPORTS: [(&str, TransportKind); 15] = [
     ("amqp", TransportKind::Amqp),
     ("amqps", TransportKind::Amqp),
     ("sqs", TransportKind::Sqs),
+    ("webhook", TransportKind::Webhook),
     ("ses", TransportKind::Provider),
     ("sendgrid", TransportKind::Provider),
     ("postmark", TransportKind::Provider),
     ("mailgun", TransportKind::Provider),
     ("resend", TransportKind::Provider),
 ];
-const COMPOSERS: [(&str, ComposerKind); 2] =
-    [("email", ComposerKind::Email), ("record", ComposerKind::Record)];
+const COMPOSERS: [(&str, ComposerKind); 5] = [
+    ("email", ComposerKind::Email),
+    ("record", ComposerKind::Record),
+    ("eml", ComposerKind::Eml),
+    ("raw_eml", ComposerKind::RawEml),
+    ("callback", ComposerKind::Callback),
+];
+
+/// The transport of intake, which needs no `[transports.NAME]`: the disk.
+pub const DISK: &str = "(disk)";
 
 impl StoreKind {
     /// By the URL's scheme. The error shows only that: the rest may hold a password.
@@ -103,26 +121,31 @@ impl TransportKind {
     /// Does it read what stands beside its URL by itself? Brokers have several hosts, which no URL library takes, and
     /// providers have none.
     pub fn reads_beside(self) -> bool {
-        matches!(self, Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs | Self::Provider)
+        matches!(self, Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs | Self::Provider | Self::Webhook)
     }
 
     /// Can it carry what this composer makes? The error goes on after the transport's name.
     pub fn carries(self, composer: ComposerKind) -> Result<(), &'static str> {
-        let takes = match self {
-            Self::Folder => return Ok(()),
-            Self::Smtp | Self::Provider => ComposerKind::Email,
-            Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs => ComposerKind::Record,
+        use ComposerKind::{Callback, Email, Eml, RawEml, Record};
+        let mail = matches!(self, Self::Folder | Self::Smtp | Self::Provider);
+        let records = matches!(self, Self::Folder | Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs);
+        let fits = match composer {
+            Email | RawEml => mail,
+            Record => records,
+            Callback => self == Self::Webhook,
+            // It needs none.
+            Eml => true,
         };
-        if takes == composer {
+        if fits {
             return Ok(());
         }
-        Err(match takes {
-            ComposerKind::Email => {
+        Err(match (composer, self) {
+            (Callback, _) => "makes no callbacks: name one with webhook:",
+            (_, Self::Webhook) => "makes HTTP requests, and this contract has none to make",
+            (Record, _) => {
                 "sends mail, and this contract makes none: name one with kafka:, nats:, amqp:, sqs: or file:"
             }
-            ComposerKind::Record => {
-                "is a broker, and this contract makes no records: name one with smtp:, smtps: or file:"
-            }
+            _ => "is a broker, and this contract makes no records: name one with smtp:, smtps: or file:",
         })
     }
 
@@ -245,6 +268,16 @@ impl Wiring {
 
     /// The lane's target. Nothing is connected yet; a folder is made.
     pub fn transport(&self, lane: &LaneSettings) -> Result<Arc<dyn Transport>, Failure> {
+        let kind = ComposerKind::of(&lane.contract.stages[lane.stage].composer);
+        if kind == Ok(ComposerKind::Eml) {
+            return Ok(Arc::new(EmlFolder::new(lane.emails.eml_folder().unwrap_or_default())));
+        }
+        let transport = self.shared_transport(lane)?;
+        let insists = kind == Ok(ComposerKind::Callback);
+        Ok(if insists { Arc::new(emails::Insistent(transport)) } else { transport })
+    }
+
+    fn shared_transport(&self, lane: &LaneSettings) -> Result<Arc<dyn Transport>, Failure> {
         let mut made = self.transports.lock().unwrap_or_else(PoisonError::into_inner);
         let (target, timeout) = (&self.targets[&lane.transport], lane.limits.timeout);
         let bound = (target.kind == TransportKind::Kafka).then_some(timeout);
@@ -260,7 +293,8 @@ impl Wiring {
 
     pub fn composer(&self, lane: &LaneSettings) -> Result<Arc<dyn Composer>, Failure> {
         let name = &lane.contract.stages[lane.stage].composer;
-        match ComposerKind::of(name).map_err(Failure::Misuse)? {
+        let kind = ComposerKind::of(name).map_err(Failure::Misuse)?;
+        match kind {
             ComposerKind::Email => {
                 let settings = email_settings(&lane.name, &lane.mail)
                     .map_err(|mistakes| Failure::Misuse(mistakes.join("; ")))?;
@@ -269,6 +303,9 @@ impl Wiring {
             ComposerKind::Record => {
                 let settings = record_settings(&lane.records, self.targets[&lane.transport].kind);
                 Ok(Arc::new(RecordComposer::new(settings.map_err(Failure::Misuse)?)))
+            }
+            ComposerKind::Eml | ComposerKind::RawEml | ComposerKind::Callback => {
+                emails::composer(kind, lane).map_err(|mistakes| Failure::Misuse(mistakes.join("; ")))
             }
         }
     }
@@ -348,6 +385,7 @@ fn connect_transport(
         TransportKind::Amqp => made(Amqp::from_url(url, &beside)),
         TransportKind::Sqs => made(Sqs::from_url(url, &beside)),
         TransportKind::Provider => made(Provider::from_url(url, &beside)),
+        TransportKind::Webhook => made(Webhooks::from_url(url, &beside)),
     }
 }
 
@@ -373,6 +411,7 @@ pub fn transport_mistakes(transport: &TransportSettings) -> Vec<String> {
         TransportKind::Amqp => told(postrider_transport_amqp::Settings::from_url(url, &beside)),
         TransportKind::Sqs => told(postrider_transport_sqs::Settings::from_url(url, &beside)),
         TransportKind::Provider => told(postrider_transport_provider::Settings::from_url(url, &beside)),
+        TransportKind::Webhook => told(postrider_transport_webhook::Settings::from_url(url, &beside)),
     }
 }
 

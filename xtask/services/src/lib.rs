@@ -12,6 +12,7 @@
 //!
 //! The databases run in a time zone far from UTC on purpose: a session that forgets to set its own is found at once.
 
+pub mod boto3;
 mod brokers;
 mod error;
 mod fleet;

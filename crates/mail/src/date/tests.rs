@@ -38,3 +38,12 @@ fn numbers_count_seconds_milliseconds_or_microseconds() {
         assert_eq!(from_epoch(number), 1_700_000_000);
     }
 }
+
+#[test]
+fn what_is_written_reads_as_it_was() {
+    for text in
+        ["1970-01-01T00:00:00Z", "2000-02-29T23:59:59Z", "2026-01-01T00:00:00Z", "9999-12-31T00:00:00Z"]
+    {
+        assert_eq!(rfc3339(parse(text).unwrap()), text);
+    }
+}

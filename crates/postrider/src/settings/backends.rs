@@ -44,7 +44,7 @@ pub struct TransportSettings {
 }
 
 /// What a transport's table may say instead of its URL; the transport knows what each means.
-const OPTIONS: [&str; 46] = [
+const OPTIONS: [&str; 54] = [
     "tls",
     "auth",
     "allow_plaintext_auth",
@@ -91,6 +91,14 @@ const OPTIONS: [&str; 46] = [
     "stream",
     "timeout",
     "token",
+    "allow",
+    "plain_http",
+    "roots",
+    "longest_timeout",
+    "per_host",
+    "max_answer",
+    "breaker_failures",
+    "breaker_wait",
 ];
 
 impl Server {

@@ -12,7 +12,7 @@ use super::lanes::{Overrides, RawLane, RawLimits};
 use super::load::Written;
 use super::mistake::{Mistake, Place, suggest};
 use super::reader::{Context, Found};
-use crate::wiring::{ComposerKind, email_settings};
+use crate::wiring::{ComposerKind, DISK, email_settings, emails};
 
 /// What a contract calls the place of its outside names.
 const ENVIRONMENT: &str = "environment";
@@ -43,11 +43,16 @@ impl Search<'_> {
 
     fn lane(&self, lane: &RawLane) -> Option<LaneSettings> {
         let store = self.named(lane, "store", lane.store.as_ref(), &self.written.store_names);
-        let transport = self.named(lane, "transport", lane.transport.as_ref(), &self.written.transport_names);
         let (contract, outside) = self.contract(lane)?;
         let stage = self.stage(lane, &contract)?;
-        match ComposerKind::of(&contract.stages[stage].composer) {
-            Ok(composer) => self.fit(lane, composer, transport.as_deref()),
+        let composer = ComposerKind::of(&contract.stages[stage].composer);
+        let transport = if composer == Ok(ComposerKind::Eml) {
+            Some(DISK.to_owned())
+        } else {
+            self.named(lane, "transport", lane.transport.as_ref(), &self.written.transport_names)
+        };
+        match &composer {
+            Ok(composer) => self.fit(lane, *composer, transport.as_deref()),
             Err(text) => self.wrong(&lane.place, format!("lanes.{}.contract", lane.name), text),
         }
         if let Err(mistakes) = email_settings(&lane.name, &lane.mail) {
@@ -56,7 +61,7 @@ impl Search<'_> {
             }
         }
         let limits = limits(&lane.limits, outside, &contract);
-        Some(LaneSettings {
+        let settings = LaneSettings {
             name: lane.name.clone(),
             contract: Arc::new(contract),
             stage,
@@ -65,7 +70,12 @@ impl Search<'_> {
             limits,
             mail: lane.mail.clone(),
             records: lane.records.clone(),
-        })
+            emails: lane.emails.clone(),
+        };
+        for text in composer.map(|kind| emails::mistakes(kind, &settings)).unwrap_or_default() {
+            self.wrong(&lane.place, format!("lanes.{}.emails", lane.name), text);
+        }
+        Some(settings)
     }
 
     /// Can the transport carry what the composer makes? And does the lane speak of records only where it makes some?

@@ -101,10 +101,11 @@ impl Database {
                     .expect("a statement has its text");
                 asked = asked.transact_statements(built);
             }
-            match asked.send().await {
-                Ok(_) => Ok(Written::Done),
-                Err(cause) => cancelled(&place, what, cause),
-            }
+            let written = asked.send().await.map(|_| Written::Done);
+            // No answer: under the same token it can be asked again, and is done once.
+            written
+                .or_else(|cause| cancelled(&place, what, cause))
+                .map_err(|trouble| Trouble { throttled: trouble.throttled || trouble.unanswered, ..trouble })
         })
         .await
     }
@@ -122,13 +123,15 @@ fn cancelled(place: &str, what: &str, cause: SdkError<ExecuteTransactionError>) 
     let refused: Vec<bool> = reasons.iter().map(|code| is_refusal(code)).collect();
     if let Some(code) = reasons.iter().find(|code| is_throttling(code)) {
         let text = format!("{place}: could not {what}: {code}");
-        return Err(Trouble { error: Error::new(Class::Transient, text).caused_by(cause), throttled: true });
+        let error = Error::new(Class::Transient, text).caused_by(cause);
+        return Err(Trouble { error, throttled: true, unanswered: false });
     }
     if refused.contains(&true) {
         return Ok(Written::Refused(refused));
     }
     let text = format!("{place}: could not {what}: cancelled for {}", reasons.join(", "));
-    Err(Trouble { error: Error::new(Class::Permanent, text).caused_by(cause), throttled: false })
+    let error = Error::new(Class::Permanent, text).caused_by(cause);
+    Err(Trouble { error, throttled: false, unanswered: false })
 }
 
 /// By the condition, or by a record that is there already. AWS and its emulators name them with and without the end.

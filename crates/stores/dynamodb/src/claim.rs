@@ -65,9 +65,12 @@ impl DynamoStore {
         let wanted = records.len();
         let claims = records.into_iter().map(|record| self.claim_one(record)).collect();
         let claimed = self.database.several(claims).await;
-        // What was claimed before an error is settled by nobody: its lease runs out, as a cancelled claim's does.
-        let claimed: Vec<Claimed> =
-            claimed.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        // One that failed does not take with it what was claimed beside it.
+        let (done, failed): (Vec<_>, Vec<_>) = claimed.into_iter().partition(Result::is_ok);
+        let claimed: Vec<Claimed> = done.into_iter().flatten().flatten().collect();
+        if let (true, Some(Err(error))) = (claimed.is_empty(), failed.into_iter().next()) {
+            return Err(error);
+        }
         self.contended.store(claimed.len() < wanted, Relaxed);
         Ok(claimed)
     }

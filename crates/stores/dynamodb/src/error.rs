@@ -10,6 +10,8 @@ use postrider_seams::store::{Class, Error};
 pub(crate) struct Trouble {
     pub error: Error,
     pub throttled: bool,
+    /// No answer came: it may have been done.
+    pub unanswered: bool,
 }
 
 /// The service is there and has too much to do, or another transaction is at the same record.
@@ -78,7 +80,8 @@ where
         }
     };
     let error = Error::new(class, format!("{place}: could not {what}: {text}"));
-    Trouble { error: error.caused_by(cause), throttled: is_throttling(&code) }
+    let unanswered = matches!(cause, SdkError::TimeoutError(_) | SdkError::ResponseError(_));
+    Trouble { error: error.caused_by(cause), throttled: is_throttling(&code), unanswered }
 }
 
 /// The causes, from the outside in; the SDK's own words hold no credentials.

@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicU32;
 use super::*;
 
 fn trouble(throttled: bool) -> Trouble {
-    Trouble { error: Error::new(Class::Transient, "slow down"), throttled }
+    Trouble { error: Error::new(Class::Transient, "slow down"), throttled, unanswered: false }
 }
 
 #[tokio::test(start_paused = true)]
