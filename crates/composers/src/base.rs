@@ -72,9 +72,10 @@ impl Base {
                 .map_err(away)?;
         let opened = open_below(&folder, &below).map_err(|errno| match errno {
             Errno::XDEV | Errno::LOOP => Problem::Outside(name.to_owned()),
-            Errno::NOENT | Errno::NOTDIR => Problem::Missing(name.to_owned()),
             Errno::ISDIR | Errno::NXIO => Problem::NotAFile(name.to_owned()),
-            Errno::NAMETOOLONG | Errno::INVAL => Problem::Missing(name.to_owned()),
+            Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL => {
+                Problem::Missing(name.to_owned())
+            }
             other => away(other),
         })?;
         let file = File::from(opened);

@@ -85,10 +85,10 @@ pub fn parse(json: &str) -> Result<Vec<Attachment>, Error> {
     if raw.len() > COUNT_LIMIT {
         return Err(Error::Many);
     }
-    raw.into_iter().enumerate().map(|(index, raw)| check(index + 1, raw)).collect()
+    raw.iter().enumerate().map(|(index, raw)| check(index + 1, raw)).collect()
 }
 
-fn check(n: usize, raw: Raw<'_>) -> Result<Attachment, Error> {
+fn check(n: usize, raw: &Raw<'_>) -> Result<Attachment, Error> {
     let content = Attachment::decode(n, &raw.content)?;
     let (kind, cid) = (raw.content_type.as_deref(), raw.cid.as_deref());
     Attachment::new(n, &raw.filename, kind, content, raw.inline, cid)
