@@ -70,6 +70,8 @@ pub enum Command {
     Send(SendCommand),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+    /// Write the manual pages, one for each command, into a folder
+    Manual { folder: PathBuf },
 }
 
 #[derive(Debug, Args)]
@@ -114,6 +116,9 @@ pub struct StatusArgs {
     /// One JSON object a lane
     #[arg(long)]
     pub json: bool,
+    /// Go on looking, every so many seconds, until Ctrl-C
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub watch: Option<u64>,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod contract;
 mod list;
+mod manual;
 mod migrate;
 mod pause;
 mod purge;
@@ -33,6 +34,7 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
     match command {
         Command::Demo(args) => demo::run(&args).await,
         Command::Completions(args) => completions::run(&args),
+        Command::Manual { folder } => manual::run(&folder),
         Command::Contract(command) => contract::run(&command),
         Command::Run(args) => run::run(Desk::open_ready(config).await?, &args).await,
         Command::Migrate(args) => migrate::run(config, &args).await,

@@ -23,6 +23,8 @@ pub(crate) enum Need {
     RabbitMq,
     Pip,
     Npm,
+    Promtool,
+    SystemdAnalyze,
 }
 
 impl Need {
@@ -37,6 +39,8 @@ impl Need {
             Self::RabbitMq => "rabbitmq-server",
             Self::Pip => "python3-pip",
             Self::Npm => "npm",
+            Self::Promtool => "prometheus",
+            Self::SystemdAnalyze => "systemd",
         }
     }
 
@@ -51,6 +55,8 @@ impl Need {
             Self::RabbitMq => rabbitmq_server().is_file() && find("epmd").is_some(),
             Self::Pip => python_runs("import pip"),
             Self::Npm => find("node").is_some() && find("npm").is_some(),
+            Self::Promtool => find("promtool").is_some(),
+            Self::SystemdAnalyze => find("systemd-analyze").is_some(),
         }
     }
 }

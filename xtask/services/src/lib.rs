@@ -29,6 +29,7 @@ mod signal;
 mod smtp;
 mod standard_webhooks;
 mod tansu;
+mod tool;
 mod user;
 mod wheel;
 
@@ -45,3 +46,4 @@ pub use server::Durability;
 pub use smtp::{SmtpOptions, SmtpServer, SmtpSink, Tls};
 pub use standard_webhooks::{Library, Signed, verify};
 pub use tansu::Tansu;
+pub use tool::Tool;

@@ -1,6 +1,8 @@
 //! `status`: every lane's rows by state, and how far behind it is.
 
-use std::io::Write as _;
+mod watch;
+
+use std::io::Write;
 use std::time::Duration;
 
 use postrider_seams::inspect::{Count, Lag};
@@ -26,22 +28,36 @@ struct Seen {
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub async fn run(desk: &Desk, args: &StatusArgs) -> Result<(), Failure> {
-    let mut table = Table::new(&["lane", "state", ">rows", "note"]);
-    let mut out = std::io::stdout().lock();
-    let mut failed = false;
-    for lane in &desk.settings.lanes {
-        let seen = look(desk, lane).await;
-        failed |= seen.is_err();
-        if args.json {
-            writeln!(out, "{}", json(lane, &seen))?;
-        } else {
-            people(&mut table, lane, &seen);
-        }
+    if let Some(seconds) = args.watch {
+        return watch::run(desk, args.json, Duration::from_secs(seconds)).await;
     }
-    if !args.json {
+    let lanes = look_at_all(desk).await;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        write_json(&mut out, &lanes)?;
+    } else {
+        let mut table = Table::new(&["lane", "state", ">rows", "note"]);
+        for (lane, seen) in &lanes {
+            people(&mut table, lane, seen);
+        }
         table.write(&mut out)?;
     }
-    if failed { Err(Failure::Reported) } else { Ok(()) }
+    if lanes.iter().any(|(_, seen)| seen.is_err()) { Err(Failure::Reported) } else { Ok(()) }
+}
+
+/// Every lane, and what its table says.
+type Lanes<'a> = Vec<(&'a LaneSettings, Result<Seen, store::Error>)>;
+
+async fn look_at_all(desk: &Desk) -> Lanes<'_> {
+    let mut lanes = Vec::with_capacity(desk.settings.lanes.len());
+    for lane in &desk.settings.lanes {
+        lanes.push((lane, look(desk, lane).await));
+    }
+    lanes
+}
+
+fn write_json(out: &mut impl Write, lanes: &Lanes<'_>) -> std::io::Result<()> {
+    lanes.iter().try_for_each(|(lane, seen)| writeln!(out, "{}", json(lane, seen)))
 }
 
 async fn look(desk: &Desk, lane: &LaneSettings) -> Result<Seen, store::Error> {
@@ -97,9 +113,13 @@ fn people(table: &mut Table, lane: &LaneSettings, seen: &Result<Seen, store::Err
     };
     let mut notes = notes(seen);
     for count in &seen.counts {
-        let rows = if count.more { format!("{}+", count.rows) } else { count.rows.to_string() };
-        table.row(vec![lane.name.clone(), count.state.clone(), rows, std::mem::take(&mut notes)]);
+        let cells = [lane.name.clone(), count.state.clone(), shown_rows(count), std::mem::take(&mut notes)];
+        table.row(cells.into());
     }
+}
+
+fn shown_rows(count: &Count) -> String {
+    if count.more { format!("{}+", count.rows) } else { count.rows.to_string() }
 }
 
 fn notes(seen: &Seen) -> String {

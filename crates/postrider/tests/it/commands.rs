@@ -1,4 +1,4 @@
-use crate::shop::{SQLITE, Shop, count};
+use crate::shop::{SQLITE, Shop, count, eventually};
 
 #[test]
 fn migrate_prints_or_makes_and_then_nothing_is_missing() {
@@ -136,6 +136,21 @@ async fn status_counts_states_and_tells_who_is_paused() {
     assert!(shop.run(&["status"]).fine().out.contains("paused"));
     shop.run(&["resume", "mail"]).fine();
     assert_eq!(shop.run(&["status", "--json"]).fine().json()[0]["paused"], false);
+}
+
+#[test]
+fn status_goes_on_looking_until_it_is_interrupted() {
+    let shop = Shop::ready();
+    let out = shop.path("watch.out");
+    let file = std::fs::File::create(&out).unwrap();
+    let mut watching = shop.command(&["status", "--watch", "1"]).stdout(file).spawn().unwrap();
+    eventually("a second look", || {
+        let looks = std::fs::read_to_string(&out).unwrap().matches("LANE  STATE").count();
+        (looks >= 2).then_some(())
+    });
+    let id = rustix::process::Pid::from_child(&watching);
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    assert_eq!(watching.wait().unwrap().code(), Some(0), "Ctrl-C is how it ends");
 }
 
 #[test]

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use crate::shop::Shop;
 
-const COMMANDS: [&[&str]; 26] = [
+const COMMANDS: [&[&str]; 27] = [
     &[],
     &["run"],
     &["demo"],
@@ -30,6 +30,7 @@ const COMMANDS: [&[&str]; 26] = [
     &["send", "mail"],
     &["send", "record"],
     &["completions"],
+    &["manual"],
 ];
 
 /// The reference is what the binary says. `UPDATE_REFERENCE=1 cargo test -p postrider help` writes it anew.
@@ -74,4 +75,17 @@ fn every_shell_gets_its_completions() {
         let said = shop.run(&["completions", shell]).fine();
         assert!(said.out.contains("requeue"), "{shell}: {}", said.out);
     }
+}
+
+#[test]
+fn every_command_has_its_manual_page() {
+    let shop = Shop::new(None);
+    shop.run(&["manual", "pages"]).fine();
+    for page in ["postrider.1", "postrider-requeue.1", "postrider-send-mail.1"] {
+        let text = std::fs::read_to_string(shop.path("pages").join(page)).expect(page);
+        assert!(text.contains(".SH SYNOPSIS"), "{page}: {text}");
+    }
+    std::fs::write(shop.path("taken"), "").unwrap();
+    let said = shop.run(&["manual", "taken"]).code(1);
+    assert!(said.err.contains("taken"), "{}", said.err);
 }

@@ -10,6 +10,7 @@ mod help;
 mod notifications;
 mod outbox;
 mod own_table;
+mod packaging;
 mod prisma;
 mod rig;
 mod run;

@@ -1,0 +1,120 @@
+//! `status --watch`: the same figures again and again, with what changed since the last look.
+
+use std::collections::HashMap;
+use std::io::{IsTerminal as _, Write};
+use std::time::{Duration, Instant};
+
+use super::{Lanes, look_at_all, notes, shown_rows, write_json};
+use crate::commands::Desk;
+use crate::failure::Failure;
+use crate::table::Table;
+
+/// To the top left corner; what is there is written over, so that nothing flickers.
+const HOME: &str = "\x1b[H";
+const REST_OF_LINE: &str = "\x1b[K";
+const REST_OF_SCREEN: &str = "\x1b[J";
+
+/// Looks until Ctrl-C. A database that is away is shown, and looked at again.
+pub async fn run(desk: &Desk, json: bool, every: Duration) -> Result<(), Failure> {
+    let terminal = std::io::stdout().is_terminal();
+    let mut before = Before::default();
+    loop {
+        let lanes = look_at_all(desk).await;
+        let mut text = Vec::new();
+        if json {
+            write_json(&mut text, &lanes)?;
+        } else {
+            writeln!(text, "every {} s, Ctrl-C ends\n", every.as_secs())?;
+            before.table(&lanes).write(&mut text)?;
+        }
+        if terminal && !json {
+            redraw(&text)?;
+        } else {
+            std::io::stdout().lock().write_all(&text)?;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(every) => {}
+            ended = tokio::signal::ctrl_c() => return Ok(ended?),
+        }
+    }
+}
+
+fn redraw(text: &[u8]) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(HOME.as_bytes())?;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        out.write_all(line)?;
+        writeln!(out, "{REST_OF_LINE}")?;
+    }
+    out.write_all(REST_OF_SCREEN.as_bytes())?;
+    out.flush()
+}
+
+/// What the last look saw.
+#[derive(Default)]
+struct Before {
+    rows: HashMap<(String, String), u64>,
+    at: Option<Instant>,
+}
+
+impl Before {
+    fn table(&mut self, lanes: &Lanes<'_>) -> Table {
+        let mut table = Table::new(&["lane", "state", ">rows", ">a second", "note"]);
+        let now = Instant::now();
+        let seconds = self.at.replace(now).map(|at| now.duration_since(at).as_secs_f64());
+        for (lane, seen) in lanes {
+            let seen = match seen {
+                Ok(seen) => seen,
+                Err(error) => {
+                    table.row(vec![
+                        lane.name.clone(),
+                        "?".into(),
+                        String::new(),
+                        String::new(),
+                        error.to_string(),
+                    ]);
+                    continue;
+                }
+            };
+            let mut notes = notes(seen);
+            for count in &seen.counts {
+                let key = (lane.name.clone(), count.state.clone());
+                // A count that was cut off says nothing about what came or went.
+                let then =
+                    if count.more { self.rows.remove(&key) } else { self.rows.insert(key, count.rows) };
+                let change = then.zip(seconds).filter(|_| !count.more);
+                let change =
+                    change.map_or_else(String::new, |(then, seconds)| rate(then, count.rows, seconds));
+                let cells = [
+                    lane.name.clone(),
+                    count.state.clone(),
+                    shown_rows(count),
+                    change,
+                    std::mem::take(&mut notes),
+                ];
+                table.row(cells.into());
+            }
+        }
+        table
+    }
+}
+
+/// Nothing is said of what stands still.
+fn rate(then: u64, now: u64, seconds: f64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "counts end at some ten thousands")]
+    let change = (now as f64 - then as f64) / seconds.max(0.001);
+    if now == then { String::new() } else { format!("{change:+.1}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rate;
+
+    #[test]
+    fn a_rate_has_its_sign_and_stillness_has_none() {
+        assert_eq!(rate(10, 30, 2.0), "+10.0");
+        assert_eq!(rate(30, 29, 2.0), "-0.5");
+        assert_eq!(rate(30, 30, 2.0), "");
+    }
+}
