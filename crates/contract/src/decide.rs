@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::{Power, Schedule, Stage, Transition, Uncertain};
+use crate::{Asked, Power, Schedule, Stage, Transition, Uncertain};
 
 /// The longest wait after a failure that a target can ask for.
 pub const LONGEST_WISH: Duration = Duration::from_hours(24);
@@ -94,10 +94,12 @@ impl Stage {
             return Decision::now(end);
         }
         let planned = self.delay(row, chance);
-        Decision {
-            transition: Transition::Retry,
-            delay: verdict.after.map_or(planned, |after| planned.max(after.min(LONGEST_WISH))),
-        }
+        let delay = match (verdict.after.map(|after| after.min(LONGEST_WISH)), self.retry_rule.asked) {
+            (None, _) => planned,
+            (Some(after), Asked::Least) => planned.max(after),
+            (Some(after), Asked::Exact) => after,
+        };
+        Decision { transition: Transition::Retry, delay }
     }
 
     /// Is a failure of the try under way the row's last?

@@ -160,6 +160,17 @@ pub struct Retry {
     /// The row names its schedule (one of `named`), or holds a JSON list of seconds, in this column.
     pub column: Option<String>,
     pub named: BTreeMap<String, Schedule>,
+    pub asked: Asked,
+}
+
+/// What a delay that the target asked for does to the planned one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Asked {
+    /// The longer of the two counts.
+    #[default]
+    Least,
+    /// It takes the place of the planned one.
+    Exact,
 }
 
 /// How long to wait before try `n + 1`, where n tries have been made.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::raw::Raw;
 use crate::reader::{Item, Scope};
 use crate::words;
-use crate::{Attempts, Columns, Count, Lease, LeaseBy, Power, Retry, Role, Schedule};
+use crate::{Asked, Attempts, Columns, Count, Lease, LeaseBy, Power, Retry, Role, Schedule};
 
 #[derive(Default, Clone, Copy)]
 pub(super) struct RawAttempts {
@@ -213,6 +213,7 @@ pub(super) struct RawRetry {
     column: Option<String>,
     default: Option<String>,
     named: Option<BTreeMap<String, Schedule>>,
+    asked: Option<Asked>,
     path: Option<String>,
 }
 
@@ -233,8 +234,11 @@ impl RawRetry {
             }
             Some(text.to_owned())
         });
+        let asked = scope
+            .get("asked")
+            .and_then(|item| item.choice(&[("least", Asked::Least), ("exact", Asked::Exact)]));
         let schedule = RawSchedule::read(scope);
-        Self { schedule, column, default, named, path: Some(scope.path.clone()) }
+        Self { schedule, column, default, named, asked, path: Some(scope.path.clone()) }
     }
 
     /// `lease` is how long a claim of the stage holds.
@@ -255,7 +259,8 @@ impl RawRetry {
             }
             Schedule::Delays { delays: vec![Duration::ZERO], cap: None, jitter: 0.0 }
         });
-        Retry { schedule, column: self.column.or_else(|| top.column.clone()), named }
+        let asked = self.asked.or(top.asked).unwrap_or_default();
+        Retry { schedule, column: self.column.or_else(|| top.column.clone()), named, asked }
     }
 }
 

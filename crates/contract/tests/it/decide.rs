@@ -97,18 +97,6 @@ fn j06_the_row_picks_its_schedule_and_its_budget() {
 }
 
 #[test]
-fn j05_retry_after_is_heard_up_to_a_day() {
-    let stage = &builtin("dispatch_jobs").stages[0];
-    let wait = |seconds| {
-        let asked = Verdict { after: Some(Duration::from_secs(seconds)), ..verdict(Got::Retryable) };
-        stage.decide(&after(0), asked, 0.0).delay
-    };
-    assert_eq!(wait(5), Duration::from_secs(30), "never sooner than the schedule");
-    assert_eq!(wait(500), Duration::from_secs(500));
-    assert_eq!(wait(500_000), LONGEST_WISH);
-}
-
-#[test]
 fn g3_a_relay_that_refuses_us_costs_the_row_nothing() {
     for name in Contract::builtin_names() {
         for stage in &builtin(name).stages {
@@ -204,4 +192,15 @@ proptest! {
             prop_assert!((real - planned).abs() < 1e-9, "without jitter it is deterministic");
         }
     }
+}
+
+#[test]
+fn j05_retry_after_takes_the_place_of_the_planned_delay() {
+    let asked = |name: &str, seconds: u64| {
+        let verdict = Verdict { after: Some(Duration::from_secs(seconds)), ..verdict(Got::Retryable) };
+        builtin(name).stages[0].decide(&after(0), verdict, 0.0).delay.as_secs()
+    };
+    assert_eq!((asked("dispatch_jobs", 2), asked("dispatch_jobs", 90)), (2, 90), "30 s were planned");
+    assert_eq!(asked("dispatch_jobs", 999_999), LONGEST_WISH.as_secs());
+    assert_eq!((asked("mail_outbox", 2), asked("mail_outbox", 90)), (60, 90), "60 s were planned");
 }
