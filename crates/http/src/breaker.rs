@@ -85,6 +85,14 @@ impl Breaker {
         }
     }
 
+    /// How long it stays open, whoever asks. Changes nothing.
+    pub fn open_for(&self, now: Instant) -> Option<Duration> {
+        match self.state {
+            State::Open { until, .. } => until.checked_duration_since(now).filter(|left| !left.is_zero()),
+            State::Closed { .. } | State::HalfOpen { .. } => None,
+        }
+    }
+
     /// It answered like one that is well.
     pub fn succeeded(&mut self) {
         self.state = State::Closed { failures: 0 };

@@ -124,6 +124,9 @@ impl Host {
             }
             state.held_until = None;
         }
+        if let Some(left) = state.breaker.open_for(now) {
+            return Asked::PutOff(left, "keeps failing");
+        }
         if state.in_flight >= state.share {
             let stuck = now.saturating_duration_since(state.moved);
             let waits = stuck < PATIENCE && state.breaker.is_closed();
