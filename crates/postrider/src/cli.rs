@@ -68,6 +68,9 @@ pub enum Command {
     /// Write a row into a lane's table, as an application would
     #[command(subcommand)]
     Send(SendCommand),
+    /// Secrets in references: encrypted://, sealed with a key of yours
+    #[command(subcommand)]
+    Secret(SecretCommand),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Write the manual pages, one for each command, into a folder
@@ -286,6 +289,8 @@ pub enum SendCommand {
     Mail(MailArgs),
     /// A record for a broker
     Record(RecordArgs),
+    /// A webhook
+    Webhook(WebhookArgs),
 }
 
 #[derive(Debug, Args)]
@@ -334,6 +339,56 @@ pub struct RecordArgs {
     /// The same key twice is one record
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct WebhookArgs {
+    /// Where it is posted
+    pub url: String,
+    /// The body; `-` reads it from stdin
+    #[arg(long)]
+    pub payload: String,
+    /// What it is about, such as shop:orders:order:created
+    #[arg(long)]
+    pub code: String,
+    /// The lane to write to [default: the only one that posts webhooks]
+    #[arg(long)]
+    pub lane: Option<String>,
+    /// The body's type [default: application/json]
+    #[arg(long, value_name = "TYPE")]
+    pub content_type: Option<String>,
+    /// A header, NAME=VALUE; may be repeated
+    #[arg(long = "header", value_name = "NAME=VALUE")]
+    pub headers: Vec<String>,
+    /// The service account whose credentials it carries
+    #[arg(long, value_name = "ID")]
+    pub account: Option<String>,
+    /// Seconds for one attempt [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub timeout: Option<u32>,
+    /// A CloudEvents envelope around the payload
+    #[arg(long)]
+    pub envelope: bool,
+    /// The aggregate that it is about
+    #[arg(long)]
+    pub subject: Option<String>,
+    /// Where it comes from
+    #[arg(long)]
+    pub source: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SecretCommand {
+    /// Print a fresh key for POSTRIDER_SECRET_KEY, or for the file that POSTRIDER_SECRET_KEY_FILE names
+    Key {
+        /// What the key is called; references hold this name
+        #[arg(default_value = "k1")]
+        id: String,
+    },
+    /// Read a secret from stdin and print its encrypted:// reference
+    Encrypt,
+    /// Read encrypted:// references from stdin, one a line, and print each sealed with the first key
+    Reencrypt,
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ mod pause;
 mod purge;
 mod requeue;
 mod run;
+mod secret;
 mod send;
 mod show;
 mod status;
@@ -36,6 +37,7 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
         Command::Completions(args) => completions::run(&args),
         Command::Manual { folder } => manual::run(&folder),
         Command::Contract(command) => contract::run(&command),
+        Command::Secret(command) => secret::run(&command),
         Command::Run(args) => run::run(Desk::open_ready(config).await?, &args).await,
         Command::Migrate(args) => migrate::run(config, &args).await,
         Command::Check(args) => check::run(&Desk::open(config)?, &args).await,

@@ -1,6 +1,6 @@
 //! Settings: a TOML file, environment variables over it, and what stands in where there is neither.
 //!
-//! Owns: finding, reading and checking them. Must not: connect to anything. Invariant: a [`Settings`] in hand is right
+//! Owns: finding, reading and checking them. Must not: connect to anything but to what keeps a secret that they refer to. Invariant: a [`Settings`] in hand is right
 //! as far as can be told without connecting; every mistake was reported at once, each with its place and its remedy.
 //!
 //! ```text
@@ -34,6 +34,7 @@ use std::sync::Arc;
 
 use postrider_contract::Contract;
 use postrider_engine::Limits;
+use postrider_secrets::Safe;
 
 pub use backends::{Server, StoreSettings, TransportSettings, address};
 pub use load::Sources;
@@ -56,6 +57,8 @@ pub struct Settings {
     pub lanes: Vec<LaneSettings>,
     /// Only with the built-in settings, untouched, are tables made without being asked for.
     pub makes_tables: bool,
+    /// Follows the references of accounts, as it did those of the settings.
+    pub secrets: Arc<Safe>,
 }
 
 /// One lane, its names looked up.

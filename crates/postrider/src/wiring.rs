@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use postrider_composers::{EmailComposer, MailJobComposer, RecordComposer, email, record};
+use postrider_composers::webhook::{NoDirectory, Recent};
+use postrider_composers::{EmailComposer, MailJobComposer, RecordComposer, WebhookComposer, email, record};
 use postrider_mail::address::parse_mailbox;
 use postrider_mail::{Address, LiveTemplates, Signer};
 use postrider_seams::store::Error;
-use postrider_seams::{Backend, Composer, Migrate, Produce, Transport};
+use postrider_seams::{Backend, Composer, Migrate, Produce, Secrets, Transport};
 use postrider_sender::Reliable;
 use postrider_transport_amqp::Amqp;
 use postrider_transport_file::{Config, FileTransport};
@@ -23,6 +24,7 @@ use postrider_transport_nats::Nats;
 use postrider_transport_provider::Provider;
 use postrider_transport_smtp::Smtp;
 use postrider_transport_sqs::Sqs;
+use postrider_transport_webhook::Webhooks;
 use tempfile::TempDir;
 use {
     postrider_store_mysql as mysql, postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
@@ -57,6 +59,7 @@ pub enum TransportKind {
     Provider,
     /// Several mail transports as one.
     Reliable,
+    Webhook,
 }
 
 /// What makes envelopes of rows.
@@ -65,6 +68,7 @@ pub enum ComposerKind {
     Email,
     Record,
     MailJob,
+    Webhook,
 }
 
 const STORES: [(&str, StoreKind); 5] = [
@@ -74,7 +78,7 @@ const STORES: [(&str, StoreKind); 5] = [
     ("mariadb", StoreKind::Mysql),
     ("sqlite", StoreKind::Sqlite),
 ];
-const TRANSPORTS: [(&str, TransportKind); 16] = [
+const TRANSPORTS: [(&str, TransportKind); 17] = [
     ("smtp", TransportKind::Smtp),
     ("smtps", TransportKind::Smtp),
     ("file", TransportKind::Folder),
@@ -91,9 +95,14 @@ const TRANSPORTS: [(&str, TransportKind); 16] = [
     ("mailgun", TransportKind::Provider),
     ("resend", TransportKind::Provider),
     ("reliable", TransportKind::Reliable),
+    ("webhook", TransportKind::Webhook),
 ];
-const COMPOSERS: [(&str, ComposerKind); 3] =
-    [("email", ComposerKind::Email), ("record", ComposerKind::Record), ("mail_job", ComposerKind::MailJob)];
+const COMPOSERS: [(&str, ComposerKind); 4] = [
+    ("email", ComposerKind::Email),
+    ("record", ComposerKind::Record),
+    ("mail_job", ComposerKind::MailJob),
+    ("webhook", ComposerKind::Webhook),
+];
 
 impl StoreKind {
     /// By the URL's scheme. The error shows only that: the rest may hold a password.
@@ -115,17 +124,21 @@ impl TransportKind {
     /// Does it read what stands beside its URL by itself? Brokers have several hosts, which no URL library takes, and
     /// providers have none.
     pub fn reads_beside(self) -> bool {
-        matches!(self, Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs | Self::Provider)
+        matches!(self, Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs | Self::Provider | Self::Webhook)
     }
 
     /// Can it carry what this composer makes? The error goes on after the transport's name.
     pub fn carries(self, composer: ComposerKind) -> Result<(), &'static str> {
         let takes = match self {
+            Self::Folder if composer == ComposerKind::Webhook => {
+                return Err("is a folder, and this contract makes webhooks: name one with webhook:");
+            }
             Self::Folder => return Ok(()),
             Self::Smtp | Self::Provider | Self::Reliable => ComposerKind::Email,
             Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs => ComposerKind::Record,
+            Self::Webhook => ComposerKind::Webhook,
         };
-        if (takes == ComposerKind::Record) == (composer == ComposerKind::Record) {
+        if takes == composer || (takes.makes_mails() && composer.makes_mails()) {
             return Ok(());
         }
         Err(match takes {
@@ -135,6 +148,7 @@ impl TransportKind {
             ComposerKind::Record => {
                 "is a broker, and this contract makes no records: name one with smtp:, smtps: or file:"
             }
+            ComposerKind::Webhook => "posts webhooks, and this contract makes none",
         })
     }
 
@@ -162,7 +176,7 @@ impl ComposerKind {
     pub fn makes_mails(self) -> bool {
         match self {
             Self::Email | Self::MailJob => true,
-            Self::Record => false,
+            Self::Record | Self::Webhook => false,
         }
     }
 
@@ -210,6 +224,7 @@ pub struct Wiring {
     base: PathBuf,
     /// Removed with us.
     _imagined: Option<TempDir>,
+    secrets: Arc<dyn Secrets>,
 }
 
 /// A transport's name, and the publish timeout that it is bound to.
@@ -234,7 +249,8 @@ impl Wiring {
         }
         let (targets, base) = (settings.transports.clone(), settings.base.clone());
         let (transports, reliables) = (Mutex::default(), Mutex::default());
-        Ok(Self { databases, transports, reliables, targets, base, _imagined: imagined })
+        let secrets: Arc<dyn Secrets> = Arc::clone(&settings.secrets) as _;
+        Ok(Self { databases, transports, reliables, targets, base, _imagined: imagined, secrets })
     }
 
     fn database(&self, lane: &LaneSettings) -> &Database {
@@ -280,6 +296,10 @@ impl Wiring {
                 let settings = record_settings(&lane.records, self.targets[&lane.transport].kind);
                 Ok(Arc::new(RecordComposer::new(settings.map_err(Failure::Misuse)?)))
             }
+            ComposerKind::Webhook => {
+                let directory = Arc::new(Recent::new(NoDirectory));
+                Ok(Arc::new(WebhookComposer::new(directory, Arc::clone(&self.secrets))))
+            }
         }
     }
 
@@ -302,11 +322,11 @@ impl Database {
         create: bool,
         imagined: Option<&TempDir>,
     ) -> Result<Self, Error> {
-        let url = store.url.expose();
+        let url = store.url.reveal();
         match store.kind {
             StoreKind::Postgres => {
                 let mut settings = postgres::Settings::new(url);
-                settings.listen_url = store.listen_url.as_ref().map(|url| url.expose().to_owned());
+                settings.listen_url = store.listen_url.as_ref().map(|url| url.reveal().to_owned());
                 settings.connections = store.connections.unwrap_or(settings.connections);
                 postgres::Database::connect(&settings).map(Box::new).map(Self::Postgres)
             }
@@ -339,7 +359,7 @@ fn connect_transport(
     base: &Path,
     publish: Duration,
 ) -> Result<Arc<dyn Transport>, String> {
-    let (url, beside) = (transport.url.expose(), transport.beside());
+    let (url, beside) = (transport.url.reveal(), transport.beside());
     match transport.kind {
         TransportKind::Smtp => made(Smtp::from_url(url).map_err(|error| error.mistakes.join("; "))),
         TransportKind::Folder => made(FileTransport::new(Config::new(base.join(folder_name(url))))),
@@ -352,6 +372,7 @@ fn connect_transport(
         TransportKind::Sqs => made(Sqs::from_url(url, &beside)),
         TransportKind::Provider => made(Provider::from_url(url, &beside)),
         TransportKind::Reliable => Err("is several senders as one, and none by itself".to_owned()),
+        TransportKind::Webhook => made(Webhooks::from_url(url, &beside)),
     }
 }
 
@@ -363,7 +384,7 @@ fn made<T: Transport + 'static>(
 
 /// Every mistake in a transport's URL and options. Makes and connects nothing.
 pub fn transport_mistakes(transport: &TransportSettings) -> Vec<String> {
-    let (url, beside) = (transport.url.expose(), transport.beside());
+    let (url, beside) = (transport.url.reveal(), transport.beside());
     match transport.kind {
         TransportKind::Smtp => postrider_transport_smtp::Settings::from_url(url)
             .err()
@@ -382,6 +403,7 @@ pub fn transport_mistakes(transport: &TransportSettings) -> Vec<String> {
             "takes nothing after \"reliable:\", and beside it senders, rates, waits, jitter, cool_down and patience"
                 .to_owned(),
         ],
+        TransportKind::Webhook => told(postrider_transport_webhook::Settings::from_url(url, &beside)),
     }
 }
 
@@ -426,7 +448,7 @@ pub fn email_settings(lane: &str, mail: &MailSettings) -> Result<email::Settings
     settings.size_limit = mail.size_limit;
     settings.recipient_limit = mail.recipient_limit as usize;
     for dkim in &mail.dkim {
-        let signer = Signer::new(&dkim.domain, &dkim.selector, dkim.key.expose());
+        let signer = Signer::new(&dkim.domain, &dkim.selector, dkim.key.reveal());
         settings.signers.extend(noted(&mut mistakes, "dkim", Some(signer)));
     }
     let locale = mail.locale.as_deref().unwrap_or("en");

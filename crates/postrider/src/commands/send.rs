@@ -2,11 +2,12 @@
 
 use std::io::{Read as _, Write as _};
 
+use postrider_composers::webhook::check_header;
 use postrider_seams::Value;
 use postrider_seams::row::Detail;
 
 use super::Desk;
-use crate::cli::{MailArgs, RecordArgs, SendCommand};
+use crate::cli::{MailArgs, RecordArgs, SendCommand, WebhookArgs};
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, listed};
 use crate::wiring::ComposerKind;
@@ -18,6 +19,9 @@ pub async fn run(desk: &Desk, command: &SendCommand) -> Result<(), Failure> {
         }
         SendCommand::Record(args) => {
             (lane(desk, args.lane.as_deref(), ComposerKind::Record, "publishes records")?, record(args)?)
+        }
+        SendCommand::Webhook(args) => {
+            (lane(desk, args.lane.as_deref(), ComposerKind::Webhook, "posts webhooks")?, webhook(args)?)
         }
     };
     has_columns(lane, &fields)?;
@@ -76,6 +80,35 @@ fn record(args: &RecordArgs) -> Result<Detail, Failure> {
         ("traceparent", args.traceparent.clone()),
         ("dedupe", args.idempotency_key.clone()),
     ]))
+}
+
+fn webhook(args: &WebhookArgs) -> Result<Detail, Failure> {
+    let mut fields = detail([
+        ("url", Some(args.url.clone())),
+        ("payload", Some(body(&args.payload)?)),
+        ("code", Some(args.code.clone())),
+        ("content_type", args.content_type.clone()),
+        ("headers", headers(&args.headers)?),
+        ("account", args.account.clone()),
+        ("subject", args.subject.clone()),
+        ("source", args.source.clone()),
+    ]);
+    fields.extend(args.timeout.map(|seconds| ("timeout".to_owned(), Value::Int(seconds.into()))));
+    fields.extend(args.envelope.then(|| ("data_only".to_owned(), Value::Bool(false))));
+    Ok(fields)
+}
+
+/// A JSON object, as the column has it.
+fn headers(written: &[String]) -> Result<Option<String>, Failure> {
+    let mut object = serde_json::Map::new();
+    for header in written {
+        let pair = header.split_once('=');
+        let (name, value) =
+            pair.ok_or_else(|| Failure::Misuse(format!("--header {header}: write NAME=VALUE")))?;
+        check_header(name, value).map_err(|reason| Failure::Misuse(format!("--header: {reason}")))?;
+        object.insert(name.to_owned(), value.into());
+    }
+    Ok((!object.is_empty()).then(|| serde_json::Value::Object(object).to_string()))
 }
 
 fn detail<const N: usize>(fields: [(&str, Option<String>); N]) -> Detail {

@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use postrider_seams::Secret;
+
 use super::reader::{Found, Reader};
 use super::reliable::ReliableSettings;
-use super::secret::{References, Secret};
+use super::secret::References;
 use crate::wiring::{StoreKind, TransportKind, transport_mistakes};
 
 /// The listener, and what concerns the process as a whole.
@@ -47,7 +49,7 @@ pub struct TransportSettings {
 }
 
 /// What a transport's table may say instead of its URL; the transport knows what each means.
-const OPTIONS: [&str; 46] = [
+const OPTIONS: [&str; 54] = [
     "tls",
     "auth",
     "allow_plaintext_auth",
@@ -94,6 +96,14 @@ const OPTIONS: [&str; 46] = [
     "stream",
     "timeout",
     "token",
+    "allow",
+    "plain_http",
+    "roots",
+    "longest_timeout",
+    "per_host",
+    "max_answer",
+    "breaker_failures",
+    "breaker_wait",
 ];
 
 impl Server {
@@ -128,9 +138,9 @@ impl StoreSettings {
         let password = reader.secret("password", References::All).map(|found| found.value);
         let listen_url = reader.secret("listen_url", References::All).map(|found| found.value);
         let connections = reader.count("connections", 2..=200);
-        let kind = url.as_ref().and_then(|url| noted(&reader, url, StoreKind::of(url.value.expose())));
+        let kind = url.as_ref().and_then(|url| noted(&reader, url, StoreKind::of(url.value.reveal())));
         let whole = url.as_ref().and_then(|url| {
-            noted(&reader, url, with_options(url.value.expose(), None, password.as_ref(), &[]))
+            noted(&reader, url, with_options(url.value.reveal(), None, password.as_ref(), &[]))
         });
         reader.finish();
         Some(Self { name, kind: kind?, url: whole?, listen_url, connections })
@@ -140,18 +150,18 @@ impl StoreSettings {
 impl TransportSettings {
     /// `None` where a mistake was noted.
     pub fn read(name: String, mut reader: Reader<'_>) -> Option<Self> {
-        let url = reader.secret("url", References::Variables);
+        let url = reader.secret("url", References::NoFiles);
         let url = reader.required(
             "url",
             url,
             "url = \"smtp://host:25\" (or smtps:, file:, kafka:, nats:, amqp:, sqs:)",
         );
-        let kind = url.as_ref().and_then(|url| noted(&reader, url, TransportKind::of(url.value.expose())));
+        let kind = url.as_ref().and_then(|url| noted(&reader, url, TransportKind::of(url.value.reveal())));
         let user = reader.text("user").map(|found| found.value);
         let password = reader.secret("password", References::All).map(|found| found.value);
         let key = reader.secret("key", References::All);
         let options: Vec<(&str, String)> =
-            OPTIONS.into_iter().filter_map(|key| Some((key, reader.scalar(key)?))).collect();
+            OPTIONS.into_iter().filter_map(|key| Some((key, reader.option(key)?))).collect();
         let beside = kind.is_some_and(TransportKind::reads_beside);
         let whole = url.as_ref().and_then(|url| {
             let (user, password, options) = if beside {
@@ -159,7 +169,7 @@ impl TransportSettings {
             } else {
                 (user.as_deref(), password.as_ref(), &options[..])
             };
-            noted(&reader, url, with_options(url.value.expose(), user, password, options))
+            noted(&reader, url, with_options(url.value.reveal(), user, password, options))
         });
         let mut pairs: Vec<(String, Secret)> = Vec::new();
         if beside {
@@ -188,7 +198,7 @@ impl TransportSettings {
 
     /// What stands beside the URL, for transports that read it by themselves.
     pub fn beside(&self) -> Vec<(String, String)> {
-        self.beside.iter().map(|(key, value)| (key.clone(), value.expose().to_owned())).collect()
+        self.beside.iter().map(|(key, value)| (key.clone(), value.reveal().to_owned())).collect()
     }
 }
 
@@ -212,7 +222,7 @@ pub(super) fn with_options(
         whole.set_username(user).map_err(no_host)?;
     }
     if let Some(password) = password {
-        whole.set_password(Some(password.expose())).map_err(no_host)?;
+        whole.set_password(Some(password.reveal())).map_err(no_host)?;
     }
     for (key, value) in options {
         whole.query_pairs_mut().append_pair(key, value);

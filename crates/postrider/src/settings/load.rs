@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use postrider_secrets::{Environment, Safe};
+
 use super::backends::{Server, StoreSettings, TransportSettings};
 use super::lanes::RawLane;
 use super::lookup::lookup;
@@ -11,7 +13,7 @@ use super::mail::MailSettings;
 use super::mistake::{Mistake, Mistakes, Place};
 use super::reader::{Context, Reader};
 use super::tree::{self, Tree};
-use super::{Settings, variables};
+use super::{Settings, secret, variables};
 
 /// What stands in where there is no file.
 const BUILT_IN: &str = include_str!("default.toml");
@@ -58,8 +60,15 @@ impl Settings {
         let mut tree = read(file.as_deref())?;
         variables::overlay(&mut tree, &sources.variables);
         let base = file.as_deref().and_then(Path::parent).unwrap_or(&sources.folder).to_owned();
-        let context =
-            Context { mistakes: RefCell::default(), base: &base, variable: &|name| sources.variable(name) };
+        let environment = Environment::new(sources.variables.iter().cloned(), &base);
+        let secrets = Arc::new(Safe::new(environment));
+        let follow = |reference: &str| secret::follow(&secrets, reference);
+        let context = Context {
+            mistakes: RefCell::default(),
+            base: &base,
+            variable: &|name| sources.variable(name),
+            follow: &follow,
+        };
         let place = match &file {
             Some(file) => Place::File { file: Arc::from(file.as_path()) },
             None => Place::BuiltIn,
@@ -80,6 +89,7 @@ impl Settings {
             lanes,
             makes_tables,
             base,
+            secrets,
         })
     }
 }

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use postrider_seams::Secret;
+
 use super::reader::Reader;
-use super::secret::{References, Secret};
+use super::secret::References;
 
 /// The seed's users send attachments, and most relays refuse more.
 const SIZE_LIMIT: u64 = 25 << 20;

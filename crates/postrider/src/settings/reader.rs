@@ -8,8 +8,10 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
+use postrider_seams::Secret;
+
 use super::mistake::{Mistake, Place, suggest};
-use super::secret::{References, Secret, resolve};
+use super::secret::{References, resolve};
 use super::tree::{Entry, Tree, Value};
 use super::units;
 
@@ -19,6 +21,8 @@ pub struct Context<'a> {
     /// Relative paths start here: the settings file's folder.
     pub base: &'a Path,
     pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// Follows a secret reference; the error says what is wrong with it.
+    pub follow: &'a dyn Fn(&str) -> Result<Secret, String>,
 }
 
 /// One table, being read.
@@ -163,7 +167,7 @@ impl<'a> Reader<'a> {
             self.wrong_at(entry.place, self.key(key), text);
             return None;
         };
-        match resolve(written, allowed, self.context.base, self.context.variable) {
+        match resolve(written, allowed, self.context.follow) {
             Ok(value) => Some(Found { value, place: entry.place }),
             Err(text) => {
                 self.wrong_at(entry.place, self.key(key), text);
@@ -245,6 +249,19 @@ impl<'a> Reader<'a> {
             durations.push(duration);
         }
         durations
+    }
+
+    /// Any single value, as text, its reference followed where it is one.
+    pub fn option(&mut self, key: &'static str) -> Option<String> {
+        let place = self.stands(key);
+        let written = self.scalar(key)?;
+        match resolve(&written, References::All, self.context.follow) {
+            Ok(value) => Some(value.reveal().to_owned()),
+            Err(text) => {
+                self.wrong_at(place.unwrap_or_else(|| self.place.clone()), self.key(key), text);
+                None
+            }
+        }
     }
 
     /// A table in this table.

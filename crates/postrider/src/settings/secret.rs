@@ -1,97 +1,76 @@
-//! Values that must not be seen: addresses with passwords in them, passwords, keys; and where they come from.
+//! Secret references in settings: any value that must not be seen may be kept elsewhere.
 
-use std::fmt;
-use std::path::Path;
+use std::sync::Arc;
 
-/// A value that no log, error or `Debug` shows.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
-    }
-
-    /// The value itself, for the one who connects with it.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
+use postrider_seams::{Secret, Secrets as _};
+use postrider_secrets::{Reference, Safe};
 
 /// Which references a setting may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum References {
-    /// `env://NAME` and `file://path`.
     All,
-    /// Only `env://NAME`: `file:` means something else there (the folder transport).
-    Variables,
+    /// All but `file://`: that means something else there (the folder transport).
+    NoFiles,
 }
 
 /// Follows a reference; a literal is its own value. The error says what would be right and never holds the value.
 pub fn resolve(
     written: &str,
     allowed: References,
-    base: &Path,
-    variable: &dyn Fn(&str) -> Option<String>,
+    follow: &dyn Fn(&str) -> Result<Secret, String>,
 ) -> Result<Secret, String> {
-    if let Some(name) = written.strip_prefix("env://") {
-        let found = variable(name).filter(|value| !value.is_empty());
-        return found.map(Secret::new).ok_or_else(|| {
-            format!(
-                "names the environment variable `{name}`, which is not set: set it, or write the value here"
-            )
-        });
-    }
-    match written.strip_prefix("file://") {
-        Some(path) if allowed == References::All => read(&base.join(path)),
-        _ => Ok(Secret::new(written)),
-    }
+    let file = allowed == References::NoFiles && written.starts_with("file://");
+    if file || !Reference::is_one(written) { Ok(Secret::new(written)) } else { follow(written) }
 }
 
-fn read(path: &Path) -> Result<Secret, String> {
-    let shown = path.display();
-    match std::fs::read_to_string(path) {
-        // Editors and `echo` end a file with a line end that is no part of a password.
-        Ok(text) => match text.trim_end_matches(['\r', '\n']) {
-            "" => Err(format!("names the file {shown}, which is empty")),
-            value => Ok(Secret::new(value)),
-        },
-        Err(error) => Err(format!("names the file {shown}, which can't be read: {error}")),
-    }
+/// Follows a reference and waits for it, wherever we are called from: settings are read before anything runs.
+pub fn follow(safe: &Arc<Safe>, reference: &str) -> Result<Secret, String> {
+    let (safe, reference) = (Arc::clone(safe), reference.to_owned());
+    let fetch = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("can't start a thread: {error}"))?;
+        runtime.block_on(safe.secret(&reference)).map_err(|error| format!("is a secret reference: {error}"))
+    };
+    std::thread::spawn(fetch).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 #[cfg(test)]
 mod tests {
+    use postrider_secrets::{Environment, Keyring};
+
     use super::*;
 
     fn resolved(written: &str, allowed: References) -> Result<Secret, String> {
-        let variable = |name: &str| (name == "PASSWORD").then(|| "hunter2".to_owned());
-        resolve(written, allowed, Path::new("."), &variable)
+        let key = Keyring::fresh_key("k");
+        let sealed = Keyring::parse(key.reveal()).unwrap().seal("hunter3").unwrap();
+        let variables = [("PASSWORD", "hunter2"), ("POSTRIDER_SECRET_KEY", key.reveal())];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let safe = Arc::new(Safe::new(Environment::new(variables, "")));
+        let written = written.replace("SEALED", &sealed);
+        resolve(&written, allowed, &|reference| follow(&safe, reference))
     }
 
     #[test]
     fn a_reference_is_followed_and_never_shown() {
         let secret = resolved("env://PASSWORD", References::All).unwrap();
-        assert_eq!(secret.expose(), "hunter2");
-        assert!(!format!("{secret:?}").contains("hunter2"));
+        assert_eq!(secret.reveal(), "hunter2");
+        assert_eq!(resolved("SEALED", References::NoFiles).unwrap().reveal(), "hunter3");
         let error = resolved("env://PASSWROD", References::All).unwrap_err();
         assert!(error.contains("`PASSWROD`"), "{error}");
+        assert_eq!(
+            resolved("postgres://app@db/app", References::All).unwrap().reveal(),
+            "postgres://app@db/app"
+        );
     }
 
-    #[test]
-    fn a_file_loses_its_last_line_end() {
+    #[tokio::test]
+    async fn a_file_loses_its_last_line_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("password");
         std::fs::write(&path, "hunter2\n").unwrap();
         let written = format!("file://{}", path.display());
-        assert_eq!(resolved(&written, References::All).unwrap().expose(), "hunter2");
-        assert_eq!(resolved(&written, References::Variables).unwrap().expose(), written);
+        assert_eq!(resolved(&written, References::All).unwrap().reveal(), "hunter2");
+        assert_eq!(resolved(&written, References::NoFiles).unwrap().reveal(), written);
         assert!(resolved("file:///nowhere/at/all", References::All).unwrap_err().contains("/nowhere/at/all"));
     }
 }

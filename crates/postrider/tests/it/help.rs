@@ -3,7 +3,7 @@ use std::path::Path;
 
 use crate::shop::Shop;
 
-const COMMANDS: [&[&str]; 27] = [
+const COMMANDS: [&[&str]; 32] = [
     &[],
     &["run"],
     &["demo"],
@@ -29,6 +29,11 @@ const COMMANDS: [&[&str]; 27] = [
     &["send"],
     &["send", "mail"],
     &["send", "record"],
+    &["send", "webhook"],
+    &["secret"],
+    &["secret", "key"],
+    &["secret", "encrypt"],
+    &["secret", "reencrypt"],
     &["completions"],
     &["manual"],
 ];

@@ -18,3 +18,4 @@ mod senders;
 mod settings;
 mod shop;
 mod suppress;
+mod webhooks;

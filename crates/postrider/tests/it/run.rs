@@ -193,7 +193,8 @@ fn an_idle_run_is_small() {
     let running = shop.start();
     eventually("the lane runs", || (running.get("/readyz").0 == 200).then_some(()));
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.child.id())).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+    // Pages of the binary's file are shared, and a debug build has many: `cargo xtask bench memory` weighs the whole.
+    let line = status.lines().find(|line| line.starts_with("RssAnon")).unwrap();
     let kilobytes: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    assert!(kilobytes < 40 * 1024, "{line}");
+    assert!(kilobytes < 16 * 1024, "{line}");
 }

@@ -1,0 +1,64 @@
+//! `secret`: keys, and what is sealed with them. Secrets come from stdin, never from the command line, which others can see.
+
+use std::io::{IsTerminal as _, Read as _, Write as _};
+
+use postrider_seams::Secret;
+use postrider_secrets::{Environment, Keyring};
+
+use crate::cli::SecretCommand;
+use crate::failure::Failure;
+
+pub fn run(command: &SecretCommand) -> Result<(), Failure> {
+    match command {
+        SecretCommand::Key { id } => {
+            let key = Keyring::fresh_key(id);
+            Keyring::parse(key.reveal()).map_err(|_| {
+                Failure::Misuse(
+                    "a key's name is 1 to 32 letters, digits, dots, dashes and underscores".to_owned(),
+                )
+            })?;
+            print(key.reveal())
+        }
+        SecretCommand::Encrypt => {
+            let keys = keyring()?;
+            let secret = stdin("the secret")?;
+            // Editors and `echo` end a text with a line end that is no part of a secret.
+            let text = secret.reveal().trim_end_matches(['\r', '\n']);
+            if text.is_empty() {
+                return Err(Failure::Misuse("there is nothing on stdin: write the secret to it".to_owned()));
+            }
+            print(&keys.seal(text).map_err(|error| Failure::Failed(error.to_string()))?)
+        }
+        SecretCommand::Reencrypt => {
+            let keys = keyring()?;
+            let references = stdin("the references")?;
+            let lines = references.reveal().lines().map(str::trim).filter(|line| !line.is_empty());
+            for (index, line) in lines.enumerate() {
+                let anew = keys
+                    .seal_anew(line)
+                    .map_err(|error| Failure::Failed(format!("reference {}: {error}", index + 1)))?;
+                print(anew.as_deref().unwrap_or(line))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn keyring() -> Result<Keyring, Failure> {
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    Environment::new(variables, "").keyring().map_err(Failure::Misuse)
+}
+
+fn stdin(what: &str) -> Result<Secret, Failure> {
+    if std::io::stdin().is_terminal() {
+        eprintln!("type {what}, then Ctrl-D");
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text)?;
+    Ok(Secret::new(text))
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    Ok(writeln!(std::io::stdout(), "{text}")?)
+}

@@ -1,0 +1,212 @@
+//! AWS Secrets Manager and SSM Parameter Store, by their own protocol: JSON, signed with Signature Version 4.
+//!
+//! Keys, region and endpoints come from where AWS's own tools take them.
+
+use std::time::{Duration, SystemTime};
+
+use aws_config::BehaviorVersion;
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::sign::v4;
+use aws_smithy_http_client::tls;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use postrider_http::Method;
+use postrider_seams::Secret;
+use postrider_seams::secret::Error;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use crate::safe::Environment;
+use crate::web::{self, Ask, Web};
+
+/// Asking for keys must not take longer than asking for a secret.
+const TIME: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Service {
+    SecretsManager,
+    Ssm,
+}
+
+impl Service {
+    fn name(self) -> &'static str {
+        match self {
+            Self::SecretsManager => "secretsmanager",
+            Self::Ssm => "ssm",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::SecretsManager => "AWS Secrets Manager",
+            Self::Ssm => "AWS SSM",
+        }
+    }
+
+    fn operation(self) -> &'static str {
+        match self {
+            Self::SecretsManager => "secretsmanager.GetSecretValue",
+            Self::Ssm => "AmazonSSM.GetParameter",
+        }
+    }
+
+    fn question(self, name: &str) -> Value {
+        match self {
+            Self::SecretsManager => json!({ "SecretId": name }),
+            Self::Ssm => json!({ "Name": name, "WithDecryption": true }),
+        }
+    }
+
+    fn endpoint_variable(self) -> &'static str {
+        match self {
+            Self::SecretsManager => "AWS_ENDPOINT_URL_SECRETS_MANAGER",
+            Self::Ssm => "AWS_ENDPOINT_URL_SSM",
+        }
+    }
+
+    fn secret(self, answer: &Value) -> Option<Secret> {
+        match self {
+            Self::Ssm => answer["Parameter"]["Value"].as_str().map(Secret::new),
+            Self::SecretsManager => {
+                let text = answer["SecretString"].as_str().map(Secret::new);
+                text.or_else(|| {
+                    let bytes = STANDARD.decode(answer["SecretBinary"].as_str()?).ok()?;
+                    String::from_utf8(bytes).ok().map(Secret::new)
+                })
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Aws {
+    chain: OnceCell<Chain>,
+}
+
+struct Chain {
+    region: Option<String>,
+    provider: SharedCredentialsProvider,
+}
+
+impl Aws {
+    pub async fn fetch(
+        &self,
+        web: &Web,
+        environment: &Environment,
+        service: Service,
+        name: &str,
+    ) -> Result<Secret, Error> {
+        let title = service.title();
+        let chain = self.chain.get_or_try_init(|| load(environment)).await?;
+        let region = region_of_arn(name).or(chain.region.as_deref()).ok_or_else(|| {
+            Error::Reference(format!(
+                "{title}: no region is known; set AWS_REGION, or name the secret by its ARN"
+            ))
+        })?;
+        let url = endpoint(environment, service, region);
+        let body = Bytes::from(service.question(name).to_string());
+        let mut headers = vec![
+            ("content-type", "application/x-amz-json-1.1".to_owned()),
+            ("x-amz-target", service.operation().to_owned()),
+        ];
+        let credentials = tokio::time::timeout(TIME, chain.provider.provide_credentials())
+            .await
+            .map_err(|_| Error::Away(format!("{title}: no AWS credentials in time")))?
+            .map_err(|error| Error::Away(format!("{title}: no AWS credentials: {error}")))?;
+        headers.extend(signature(credentials, region, service, &url, &headers, &body)?);
+        let answer = web.ask(Ask { whom: title, method: Method::POST, url: &url, headers, body }).await?;
+        let said = web::json(&answer);
+        if !answer.is_success() {
+            return Err(refusal(title, answer.status, &said));
+        }
+        service.secret(&said).ok_or_else(|| Error::Refused(format!("{title}: the secret is no text")))
+    }
+}
+
+/// Reads AWS's usual chain; the variables come first there too, and need none of its files and servers.
+async fn load(environment: &Environment) -> Result<Chain, Error> {
+    let region = environment.get("AWS_REGION").or_else(|| environment.get("AWS_DEFAULT_REGION"));
+    let keys = environment.get("AWS_ACCESS_KEY_ID").zip(environment.get("AWS_SECRET_ACCESS_KEY"));
+    if let (Some(_), Some((id, key))) = (&region, keys) {
+        let session = environment.get("AWS_SESSION_TOKEN");
+        let keys = Credentials::new(id, key, session, None, "environment");
+        return Ok(Chain { region, provider: SharedCredentialsProvider::new(keys) });
+    }
+    let http = aws_smithy_http_client::Builder::new()
+        .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
+        .build_https();
+    let config = aws_config::defaults(BehaviorVersion::latest()).http_client(http).load().await;
+    let provider = config
+        .credentials_provider()
+        .ok_or_else(|| Error::Away("there are no AWS credentials".to_owned()))?;
+    // The provider's answer is kept by it for as long as it is good.
+    Ok(Chain { region: region.or_else(|| config.region().map(ToString::to_string)), provider })
+}
+
+/// `arn:aws:secretsmanager:REGION:account:secret:name`.
+fn region_of_arn(name: &str) -> Option<&str> {
+    name.strip_prefix("arn:")?.split(':').nth(2).filter(|region| !region.is_empty())
+}
+
+fn endpoint(environment: &Environment, service: Service, region: &str) -> String {
+    let chosen = environment.get(service.endpoint_variable()).or_else(|| environment.get("AWS_ENDPOINT_URL"));
+    chosen.map_or_else(
+        || {
+            let suffix = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
+            format!("https://{}.{region}.{suffix}/", service.name())
+        },
+        |url| format!("{}/", url.trim_end_matches('/')),
+    )
+}
+
+fn signature(
+    credentials: Credentials,
+    region: &str,
+    service: Service,
+    url: &str,
+    headers: &[(&'static str, String)],
+    body: &[u8],
+) -> Result<Vec<(&'static str, String)>, Error> {
+    let wrong =
+        |error: &dyn std::fmt::Display| Error::Reference(format!("the request can't be signed: {error}"));
+    let identity = credentials.into();
+    let params = v4::SigningParams::builder()
+        .identity(&identity)
+        .region(region)
+        .name(service.name())
+        .time(now())
+        .settings(SigningSettings::default())
+        .build()
+        .map_err(|error| wrong(&error))?
+        .into();
+    let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
+    let signed = SignableRequest::new("POST", url, headers, SignableBody::Bytes(body))
+        .and_then(|signable| sign(signable, &params))
+        .map_err(|error| wrong(&error))?;
+    let (instructions, _) = signed.into_parts();
+    let (made, _) = instructions.into_parts();
+    Ok(made.iter().map(|header| (header.name(), header.value().to_owned())).collect())
+}
+
+/// AWS names what is wrong: `ResourceNotFoundException`, `AccessDeniedException`, `ThrottlingException`.
+fn refusal(title: &str, status: u16, said: &Value) -> Error {
+    let kind = said["__type"].as_str().unwrap_or_default();
+    let kind = kind.rsplit('#').next().unwrap_or(kind);
+    let message = said["message"].as_str().or(said["Message"].as_str()).unwrap_or_default();
+    match kind {
+        "ThrottlingException" | "InternalServiceError" | "InternalServerError" | "RequestExpired" => {
+            Error::Away(format!("{title}: {kind}: {message}"))
+        }
+        "" => web::by_status(title, status, message),
+        _ if status >= 500 => Error::Away(format!("{title}: {kind}: {message}")),
+        _ => Error::Refused(format!("{title}: {kind}: {message}")),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a signature holds the time, and AWS compares it with its own")]
+fn now() -> SystemTime {
+    SystemTime::now()
+}

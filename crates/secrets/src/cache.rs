@@ -1,0 +1,147 @@
+//! What references led to, for a while: one look-up at a time for each, bounded, wiped when forgotten.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use postrider_seams::Secret;
+use postrider_seams::secret::Error;
+use tokio::time::Instant;
+
+/// References that are remembered.
+const KEPT: usize = 1000;
+/// How long a failure stands: a lane full of rows must not ask for the same missing secret once a row.
+const FAILURE: Duration = Duration::from_secs(5);
+
+pub(crate) struct Cache {
+    slots: Mutex<HashMap<Arc<str>, Arc<Slot>>>,
+    ttl: Duration,
+}
+
+/// Held while somebody looks up; the others wait, and find the answer here.
+type Slot = tokio::sync::Mutex<Option<Kept>>;
+
+struct Kept {
+    answer: Result<Secret, Error>,
+    until: Instant,
+}
+
+impl Cache {
+    pub fn new(ttl: Duration) -> Self {
+        Self { slots: Mutex::default(), ttl }
+    }
+
+    pub async fn get<F>(&self, reference: &str, look_up: F) -> Result<Secret, Error>
+    where
+        F: AsyncFnOnce() -> Result<Secret, Error>,
+    {
+        let slot = self.slot(reference);
+        let mut kept = slot.lock().await;
+        if let Some(kept) = kept.as_ref().filter(|kept| Instant::now() < kept.until) {
+            return kept.answer.clone();
+        }
+        let answer = look_up().await;
+        let ttl = if answer.is_ok() { self.ttl } else { FAILURE.min(self.ttl) };
+        *kept = Some(Kept { answer: answer.clone(), until: Instant::now() + ttl });
+        answer
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn slot(&self, reference: &str) -> Arc<Slot> {
+        let mut slots = self.lock();
+        if let Some(slot) = slots.get(reference) {
+            return Arc::clone(slot);
+        }
+        if slots.len() >= KEPT {
+            make_room(&mut slots);
+        }
+        let slot = Arc::new(Slot::default());
+        slots.insert(reference.into(), Arc::clone(&slot));
+        slot
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.lock().len()
+    }
+}
+
+/// Forgets what is stale; if nothing is, what would be so first.
+fn make_room(slots: &mut HashMap<Arc<str>, Arc<Slot>>) {
+    let now = Instant::now();
+    let until = |slot: &Slot| slot.try_lock().ok().and_then(|kept| kept.as_ref().map(|kept| kept.until));
+    slots.retain(|_, slot| until(slot).is_none_or(|until| now < until));
+    if slots.len() >= KEPT
+        && let Some(first) = slots.iter().min_by_key(|(_, slot)| until(slot)).map(|(key, _)| Arc::clone(key))
+    {
+        slots.remove(&first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn j11_an_answer_is_kept_for_its_time() {
+        let cache = Cache::new(Duration::from_mins(5));
+        let asked = AtomicU32::new(0);
+        let look_up = async || Ok(Secret::new(asked.fetch_add(1, SeqCst).to_string()));
+        assert_eq!(cache.get("a", look_up).await.unwrap().reveal(), "0");
+        tokio::time::advance(Duration::from_secs(299)).await;
+        assert_eq!(cache.get("a", look_up).await.unwrap().reveal(), "0");
+        assert_eq!(cache.get("b", look_up).await.unwrap().reveal(), "1");
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert_eq!(cache.get("a", look_up).await.unwrap().reveal(), "2");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn j11_a_failure_is_kept_for_seconds_only() {
+        let cache = Cache::new(Duration::from_mins(5));
+        let away = async || Err(Error::Away("away".to_owned()));
+        cache.get("a", away).await.unwrap_err();
+        cache.get("a", async || Ok(Secret::new("x"))).await.unwrap_err();
+        tokio::time::advance(FAILURE).await;
+        cache.get("a", async || Ok(Secret::new("x"))).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn j11_one_asks_for_all() {
+        let cache = Arc::new(Cache::new(Duration::from_mins(5)));
+        let asked = Arc::new(AtomicU32::new(0));
+        let tasks: Vec<_> = (0..100)
+            .map(|_| {
+                let (cache, asked) = (Arc::clone(&cache), Arc::clone(&asked));
+                tokio::spawn(async move {
+                    let look_up = async || {
+                        tokio::task::yield_now().await;
+                        asked.fetch_add(1, SeqCst);
+                        Ok(Secret::new("x"))
+                    };
+                    cache.get("a", look_up).await.unwrap();
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(asked.load(SeqCst), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn j11_it_does_not_grow_without_end() {
+        let cache = Cache::new(Duration::from_mins(5));
+        for n in 0..KEPT + 50 {
+            cache.get(&n.to_string(), async || Ok(Secret::new("x"))).await.unwrap();
+        }
+        assert_eq!(cache.len(), KEPT);
+        tokio::time::advance(Duration::from_mins(6)).await;
+        cache.get("new", async || Ok(Secret::new("x"))).await.unwrap();
+        assert_eq!(cache.len(), 1);
+    }
+}

@@ -1,0 +1,144 @@
+//! `encrypted://`: the secret itself, sealed with AES-256-GCM under a key of ours.
+//!
+//! ```text
+//! base64url( 1 | length of the key's id | the key's id | 12 bytes of nonce | ciphertext and tag )
+//! ```
+//!
+//! The head is authenticated with the text. The first key seals; all keys open, so that a new one is put in front, and
+//! the old one stays until everything is sealed anew.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use postrider_seams::Secret;
+use postrider_seams::secret::Error;
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use zeroize::Zeroizing;
+
+#[cfg(test)]
+mod tests;
+
+const VERSION: u8 = 1;
+const PREFIX: &str = "encrypted://";
+const KEY_BYTES: usize = 32;
+/// Characters of a key's id.
+const ID_LIMIT: usize = 32;
+
+/// Why the keys can't be used. Holds no key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    #[error("key {0}: must be written id:base64 with 32 bytes in base64; `postrider secret key` makes one")]
+    Form(usize),
+    #[error("two keys have the id {0}")]
+    Twice(String),
+    #[error(
+        "there is no key: set POSTRIDER_SECRET_KEY or POSTRIDER_SECRET_KEY_FILE; `postrider secret key` makes one"
+    )]
+    None,
+}
+
+/// The keys, the one that seals first.
+#[derive(Default)]
+pub struct Keyring {
+    keys: Vec<(String, LessSafeKey)>,
+}
+
+impl Keyring {
+    /// `id:base64` each, apart by blanks, commas or line ends; what follows a `#` at the start of a line is a remark.
+    pub fn parse(text: &str) -> Result<Self, KeyError> {
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        let written = lines.flat_map(|line| line.split([' ', '\t', ','])).filter(|key| !key.is_empty());
+        let mut ring = Self::default();
+        for (index, written) in written.enumerate() {
+            let (id, key) = read(written).ok_or(KeyError::Form(index + 1))?;
+            if ring.keys.iter().any(|(known, _)| *known == id) {
+                return Err(KeyError::Twice(id));
+            }
+            ring.keys.push((id, key));
+        }
+        if ring.keys.is_empty() { Err(KeyError::None) } else { Ok(ring) }
+    }
+
+    /// A fresh key as [`Keyring::parse`] reads it.
+    pub fn fresh_key(id: &str) -> Secret {
+        let mut key = Zeroizing::new([0; KEY_BYTES]);
+        fill(&mut *key);
+        Secret::new(format!("{id}:{}", STANDARD.encode(*key)))
+    }
+
+    /// Seals a secret with the first key; the answer is a whole reference.
+    pub fn seal(&self, secret: &str) -> Result<String, KeyError> {
+        let (id, key) = self.keys.first().ok_or(KeyError::None)?;
+        let mut nonce = [0; NONCE_LEN];
+        fill(&mut nonce);
+        let mut sealed = head(id);
+        let mut text = secret.as_bytes().to_vec();
+        key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(&sealed), &mut text)
+            .expect("a secret is far shorter than what the cipher takes");
+        sealed.extend_from_slice(&nonce);
+        sealed.extend_from_slice(&text);
+        Ok(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(sealed)))
+    }
+
+    /// Seals a reference's secret anew; `None` if it is under the first key already.
+    pub fn seal_anew(&self, reference: &str) -> Result<Option<String>, Error> {
+        let path = reference.trim().strip_prefix(PREFIX).ok_or_else(|| broken("begins with encrypted://"))?;
+        let secret = self.open(path)?;
+        let current = self.keys.first().map(|(id, _)| head(id)).unwrap_or_default();
+        if decode(path).is_some_and(|bytes| bytes.starts_with(&current)) {
+            return Ok(None);
+        }
+        self.seal(secret.reveal()).map(Some).map_err(|error| Error::Away(error.to_string()))
+    }
+
+    /// Opens what follows `encrypted://`.
+    pub fn open(&self, path: &str) -> Result<Secret, Error> {
+        let bytes = decode(path).ok_or_else(|| broken("is base64"))?;
+        let Some((&[VERSION, length], rest)) = bytes.split_first_chunk() else {
+            return Err(broken("was made by `postrider secret encrypt`"));
+        };
+        let parts = rest.split_at_checked(usize::from(length)).and_then(|(id, rest)| {
+            let (nonce, text) = rest.split_first_chunk::<NONCE_LEN>()?;
+            Some((std::str::from_utf8(id).ok()?, *nonce, text))
+        });
+        let (id, nonce, text) = parts.ok_or_else(|| broken("is whole"))?;
+        let Some((_, key)) = self.keys.iter().find(|(known, _)| known == id) else {
+            return Err(Error::Away(format!("the secret is sealed with the key {id:?}, which is not set")));
+        };
+        let mut text = Zeroizing::new(text.to_vec());
+        let opened = key
+            .open_in_place(Nonce::assume_unique_for_key(nonce), Aad::from(head(id)), &mut text)
+            .map_err(|_| Error::Refused(format!("the secret does not open with the key {id:?}: it was changed, or sealed with another key of that id")))?;
+        let opened =
+            std::str::from_utf8(opened).map_err(|_| Error::Refused("the secret is no text".to_owned()))?;
+        Ok(Secret::new(opened))
+    }
+}
+
+fn broken(what: &str) -> Error {
+    Error::Reference(format!("the reference is not one of encrypted://: such a one {what}"))
+}
+
+fn head(id: &str) -> Vec<u8> {
+    let length = u8::try_from(id.len()).expect("an id is short: it was checked when it was read");
+    [&[VERSION, length], id.as_bytes()].concat()
+}
+
+fn decode(text: &str) -> Option<Vec<u8>> {
+    [URL_SAFE_NO_PAD, URL_SAFE, STANDARD, STANDARD_NO_PAD].iter().find_map(|engine| engine.decode(text).ok())
+}
+
+fn read(written: &str) -> Option<(String, LessSafeKey)> {
+    let (id, key) = written.split_once(':')?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if id.is_empty() || id.len() > ID_LIMIT || !id.bytes().all(plain) {
+        return None;
+    }
+    let key = Zeroizing::new(decode(key)?);
+    let key = UnboundKey::new(&AES_256_GCM, &key).ok()?;
+    Some((id.to_owned(), LessSafeKey::new(key)))
+}
+
+fn fill(bytes: &mut [u8]) {
+    SystemRandom::new().fill(bytes).expect("the system has randomness to give");
+}

@@ -1,0 +1,113 @@
+//! Google Secret Manager, by its REST interface.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use postrider_http::Method;
+use postrider_seams::Secret;
+use postrider_seams::secret::Error;
+
+use crate::safe::Environment;
+use crate::web::{self, Ask, Web};
+
+mod token;
+
+const TITLE: &str = "Google Secret Manager";
+const ENDPOINT: &str = "https://secretmanager.googleapis.com";
+/// As gcloud names it; for emulators and private endpoints.
+const ENDPOINT_VARIABLE: &str = "CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER";
+
+#[derive(Default)]
+pub(crate) struct Gcp {
+    tokens: token::Tokens,
+}
+
+impl Gcp {
+    pub async fn fetch(&self, web: &Web, environment: &Environment, path: &str) -> Result<Secret, Error> {
+        let name = version(path)?;
+        let token = self.tokens.current(web, environment).await?;
+        let endpoint = environment.get(ENDPOINT_VARIABLE).unwrap_or_else(|| ENDPOINT.to_owned());
+        let url = format!("{}/v1/{name}:access", endpoint.trim_end_matches('/'));
+        let headers = vec![("authorization", format!("Bearer {}", token.reveal()))];
+        let ask = Ask { whom: TITLE, method: Method::GET, url: &url, headers, body: Bytes::new() };
+        let answer = web.ask(ask).await?;
+        let said = web::json(&answer);
+        if answer.status == 401 {
+            self.tokens.forget().await;
+            return Err(Error::Away(format!("{TITLE}: our token is no longer good")));
+        }
+        if !answer.is_success() {
+            return Err(web::by_status(
+                TITLE,
+                answer.status,
+                said["error"]["message"].as_str().unwrap_or_default(),
+            ));
+        }
+        secret(&said["payload"])
+    }
+}
+
+/// The reference's path, with the latest version where it names none.
+fn version(path: &str) -> Result<String, Error> {
+    let plain = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
+    };
+    let parts: Vec<&str> = path.split('/').collect();
+    match parts[..] {
+        ["projects", project, "secrets", secret] if plain(project) && plain(secret) => {
+            Ok(format!("{path}/versions/latest"))
+        }
+        ["projects", project, "secrets", secret, "versions", version]
+            if plain(project) && plain(secret) && plain(version) =>
+        {
+            Ok(path.to_owned())
+        }
+        _ => Err(Error::Reference(
+            "write gcp-secretmanager://projects/PROJECT/secrets/SECRET, with /versions/VERSION if need be"
+                .to_owned(),
+        )),
+    }
+}
+
+fn secret(payload: &serde_json::Value) -> Result<Secret, Error> {
+    let wrong = |what: &str| Error::Refused(format!("{TITLE}: the secret {what}"));
+    let data = payload["data"].as_str().ok_or_else(|| wrong("has no data"))?;
+    let bytes = STANDARD.decode(data).map_err(|_| wrong("is not base64"))?;
+    if let Some(sum) = payload["dataCrc32c"].as_str()
+        && sum.parse() != Ok(crc32c(&bytes))
+    {
+        return Err(Error::Away(format!("{TITLE}: the secret was damaged on its way")));
+    }
+    String::from_utf8(bytes).map(Secret::new).map_err(|_| wrong("is no text"))
+}
+
+/// Castagnoli's polynomial, bit by bit: secrets are short.
+fn crc32c(bytes: &[u8]) -> u32 {
+    let step = |crc: u32| if crc & 1 == 1 { (crc >> 1) ^ 0x82f6_3b78 } else { crc >> 1 };
+    !bytes.iter().fold(!0, |crc: u32, &byte| (0..8).fold(crc ^ u32::from(byte), |crc, _| step(crc)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_is_castagnolis() {
+        assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+    }
+
+    #[test]
+    fn j11_the_latest_version_is_meant_where_none_is_named() {
+        assert_eq!(version("projects/x/secrets/y").unwrap(), "projects/x/secrets/y/versions/latest");
+        assert_eq!(version("projects/x/secrets/y/versions/3").unwrap(), "projects/x/secrets/y/versions/3");
+        for wrong in [
+            "y",
+            "projects/x",
+            "projects//secrets/y",
+            "projects/x/secrets/y/versions/",
+            "projects/x/secrets/../y",
+        ] {
+            version(wrong).unwrap_err();
+        }
+    }
+}

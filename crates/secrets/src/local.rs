@@ -1,0 +1,35 @@
+//! `env://` and `file://`.
+
+use std::path::Path;
+
+use postrider_seams::Secret;
+use postrider_seams::secret::Error;
+
+use crate::safe::Environment;
+
+/// A file larger than this is no secret.
+const LARGEST: u64 = 1024 * 1024;
+
+pub(crate) fn variable(environment: &Environment, name: &str) -> Result<Secret, Error> {
+    let found = environment.get(name).map(Secret::new);
+    found.ok_or_else(|| Error::Refused(format!("the environment variable `{name}` is not set")))
+}
+
+/// Editors and `echo` end a file with a line end that is no part of a password.
+pub(crate) async fn file(base: &Path, name: &str) -> Result<Secret, Error> {
+    let path = base.join(name);
+    let shown = path.display();
+    let wrong = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::Refused(format!("there is no file {shown}")),
+        _ => Error::Away(format!("the file {shown} can't be read: {error}")),
+    };
+    let size = tokio::fs::metadata(&path).await.map_err(wrong)?.len();
+    if size > LARGEST {
+        return Err(Error::Refused(format!("the file {shown} is too large for a secret")));
+    }
+    let text = zeroize::Zeroizing::new(tokio::fs::read_to_string(&path).await.map_err(wrong)?);
+    match text.trim_end_matches(['\r', '\n']) {
+        "" => Err(Error::Refused(format!("the file {shown} is empty"))),
+        value => Ok(Secret::new(value)),
+    }
+}

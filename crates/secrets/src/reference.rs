@@ -1,0 +1,113 @@
+//! A reference, taken apart.
+
+use postrider_seams::secret::Error;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    AwsSecretsManager,
+    AwsSsm,
+    GcpSecretManager,
+    Vault,
+    Encrypted,
+    Env,
+    File,
+}
+
+const SCHEMES: [(&str, Scheme); 7] = [
+    ("aws-secretsmanager://", Scheme::AwsSecretsManager),
+    ("aws-ssm://", Scheme::AwsSsm),
+    ("gcp-secretmanager://", Scheme::GcpSecretManager),
+    ("vault://", Scheme::Vault),
+    ("encrypted://", Scheme::Encrypted),
+    ("env://", Scheme::Env),
+    ("file://", Scheme::File),
+];
+
+/// The longest reference: `encrypted://` holds the secret itself.
+const LONGEST: usize = 64 * 1024;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference<'a> {
+    pub scheme: Scheme,
+    pub path: &'a str,
+    /// The member of a JSON secret.
+    pub field: Option<&'a str>,
+}
+
+impl Scheme {
+    /// Is it this machine's own, with nobody to ask over a network?
+    pub fn is_local(self) -> bool {
+        matches!(self, Self::Encrypted | Self::Env | Self::File)
+    }
+}
+
+impl<'a> Reference<'a> {
+    /// Does this text mean to be a reference?
+    pub fn is_one(text: &str) -> bool {
+        SCHEMES.iter().any(|(prefix, _)| text.starts_with(prefix))
+    }
+
+    /// The error says what would be right; it repeats no more than the scheme.
+    pub fn parse(text: &'a str) -> Result<Self, Error> {
+        let known = SCHEMES.iter().find_map(|&(prefix, scheme)| Some((text.strip_prefix(prefix)?, scheme)));
+        let Some((rest, scheme)) = known else {
+            let names = SCHEMES.map(|(prefix, _)| prefix).join(", ");
+            return Err(Error::Reference(format!("a secret reference begins with one of {names}")));
+        };
+        let (path, field) = match rest.rsplit_once('#') {
+            Some((path, field)) => (path, Some(field)),
+            None => (rest, None),
+        };
+        let blank = |c: char| c.is_control();
+        if path.is_empty() || field == Some("") || text.len() > LONGEST || text.contains(blank) {
+            return Err(Error::Reference(
+                "a secret reference is scheme://path or scheme://path#field".to_owned(),
+            ));
+        }
+        Ok(Self { scheme, path, field })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn j11_every_scheme_is_read() {
+        for (text, scheme, path, field) in [
+            ("aws-secretsmanager://acme-token", Scheme::AwsSecretsManager, "acme-token", None),
+            ("aws-ssm:///app/token", Scheme::AwsSsm, "/app/token", None),
+            (
+                "gcp-secretmanager://projects/x/secrets/y",
+                Scheme::GcpSecretManager,
+                "projects/x/secrets/y",
+                None,
+            ),
+            ("vault://secret/app#token", Scheme::Vault, "secret/app", Some("token")),
+            ("encrypted://AbC_-", Scheme::Encrypted, "AbC_-", None),
+            ("env://TOKEN", Scheme::Env, "TOKEN", None),
+            ("file:///run/secrets/a#b", Scheme::File, "/run/secrets/a", Some("b")),
+        ] {
+            assert_eq!(Reference::parse(text).unwrap(), Reference { scheme, path, field });
+            assert!(Reference::is_one(text));
+        }
+    }
+
+    #[test]
+    fn what_is_no_reference_is_refused_without_being_repeated() {
+        for text in [
+            "",
+            "hunter2",
+            "vault:hunter2",
+            "vault://",
+            "vault://#a",
+            "vault://hunter2#",
+            "VAULT://hunter2",
+            "env://a\nb",
+        ] {
+            let error = Reference::parse(text).unwrap_err().to_string();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+        assert!(!Reference::is_one("postgres://app:hunter2@db"));
+    }
+}

@@ -1,0 +1,151 @@
+//! The whole: follows any reference.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_http::Roots;
+use postrider_seams::secret::Error;
+use postrider_seams::{Secret, Secrets};
+
+use crate::aws::{Aws, Service};
+use crate::cache::Cache;
+use crate::encrypted::{KeyError, Keyring};
+use crate::gcp::Gcp;
+use crate::local;
+use crate::pick::pick;
+use crate::reference::{Reference, Scheme};
+use crate::vault::Vault;
+use crate::web::Web;
+
+/// How long a secret is used before it is asked for again.
+pub const TTL: Duration = Duration::from_mins(5);
+/// No secret takes longer than this, whoever keeps it.
+const TIME: Duration = Duration::from_secs(20);
+
+/// The variables of a process, and the folder that relative file names start at.
+#[derive(Clone, Default)]
+pub struct Environment {
+    variables: HashMap<String, String>,
+    pub(crate) base: PathBuf,
+}
+
+impl Environment {
+    pub fn new(variables: impl IntoIterator<Item = (String, String)>, base: impl Into<PathBuf>) -> Self {
+        Self { variables: variables.into_iter().collect(), base: base.into() }
+    }
+
+    /// An empty variable is as good as none.
+    pub fn get(&self, name: &str) -> Option<String> {
+        self.variables.get(name).filter(|value| !value.is_empty()).cloned()
+    }
+
+    /// The keys of `encrypted://`: `POSTRIDER_SECRET_KEY`, or the file that `POSTRIDER_SECRET_KEY_FILE` names.
+    pub fn keyring(&self) -> Result<Keyring, String> {
+        let written = match (self.get("POSTRIDER_SECRET_KEY"), self.get("POSTRIDER_SECRET_KEY_FILE")) {
+            (Some(keys), _) => Secret::new(keys),
+            (None, Some(file)) => {
+                let path = self.base.join(file);
+                let read = std::fs::read_to_string(&path);
+                Secret::new(
+                    read.map_err(|error| format!("POSTRIDER_SECRET_KEY_FILE {}: {error}", path.display()))?,
+                )
+            }
+            (None, None) => return Err(KeyError::None.to_string()),
+        };
+        Keyring::parse(written.reveal()).map_err(|error| error.to_string())
+    }
+}
+
+/// Follows references, and remembers for a while what they lead to.
+pub struct Safe {
+    environment: Environment,
+    cache: Cache,
+    web: OnceLock<Result<Web, Error>>,
+    vault_web: OnceLock<Result<Web, Error>>,
+    keyring: OnceLock<Result<Keyring, Error>>,
+    aws: Aws,
+    gcp: Gcp,
+    vault: Vault,
+}
+
+impl Safe {
+    /// Asks nobody yet.
+    pub fn new(environment: Environment) -> Self {
+        Self::with_ttl(environment, TTL)
+    }
+
+    pub fn with_ttl(environment: Environment, ttl: Duration) -> Self {
+        Self {
+            environment,
+            cache: Cache::new(ttl),
+            web: OnceLock::new(),
+            vault_web: OnceLock::new(),
+            keyring: OnceLock::new(),
+            aws: Aws::default(),
+            gcp: Gcp::default(),
+            vault: Vault::default(),
+        }
+    }
+
+    async fn look_up(&self, reference: &Reference<'_>) -> Result<Secret, Error> {
+        let (environment, path) = (&self.environment, reference.path);
+        let whole = match reference.scheme {
+            Scheme::AwsSecretsManager => {
+                self.aws.fetch(self.web()?, environment, Service::SecretsManager, path).await?
+            }
+            Scheme::AwsSsm => self.aws.fetch(self.web()?, environment, Service::Ssm, path).await?,
+            Scheme::GcpSecretManager => self.gcp.fetch(self.web()?, environment, path).await?,
+            // Vault's secrets are objects by nature, and their members are picked there.
+            Scheme::Vault => {
+                return self.vault.fetch(self.vault_web()?, environment, path, reference.field).await;
+            }
+            Scheme::Encrypted => self.keyring()?.open(path)?,
+            Scheme::Env => local::variable(environment, path)?,
+            Scheme::File => local::file(&environment.base, path).await?,
+        };
+        reference.field.map_or(Ok(whole.clone()), |field| pick(&whole, field))
+    }
+
+    fn web(&self) -> Result<&Web, Error> {
+        self.web.get_or_init(|| Web::new(Roots::BuiltIn)).as_ref().map_err(Clone::clone)
+    }
+
+    fn vault_web(&self) -> Result<&Web, Error> {
+        let made = self.vault_web.get_or_init(|| {
+            let Some(file) = self.environment.get("VAULT_CACERT") else { return Web::new(Roots::BuiltIn) };
+            let pem = std::fs::read(self.environment.base.join(&file))
+                .map_err(|error| Error::Reference(format!("VAULT_CACERT {file}: {error}")))?;
+            Web::new(Roots::BuiltInAnd(pem))
+        });
+        made.as_ref().map_err(Clone::clone)
+    }
+
+    fn keyring(&self) -> Result<&Keyring, Error> {
+        self.keyring
+            .get_or_init(|| self.environment.keyring().map_err(Error::Away))
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+}
+
+/// Neither what is kept nor where it comes from.
+impl std::fmt::Debug for Safe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Safe(…)")
+    }
+}
+
+#[async_trait]
+impl Secrets for Safe {
+    async fn secret(&self, reference: &str) -> Result<Secret, Error> {
+        let parsed = Reference::parse(reference)?;
+        let look_up = async || {
+            let late = || Error::Away("the secret did not come in time".to_owned());
+            tokio::time::timeout(TIME, self.look_up(&parsed)).await.map_err(|_| late())?
+        };
+        self.cache.get(reference, look_up).await
+    }
+}

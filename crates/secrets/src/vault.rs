@@ -1,0 +1,154 @@
+//! HashiCorp Vault (or OpenBao): KV 1 and 2, by token or AppRole, in a namespace.
+//!
+//! Settings are Vault's own: `VAULT_ADDR`, `VAULT_NAMESPACE`, `VAULT_CACERT`; `VAULT_TOKEN`, or `VAULT_ROLE_ID` and
+//! `VAULT_SECRET_ID` (with `VAULT_APPROLE_PATH` where AppRole is not at `approle`).
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use postrider_http::{Answer, Method};
+use postrider_seams::Secret;
+use postrider_seams::secret::Error;
+use serde_json::{Map, Value};
+use tokio::sync::Mutex;
+
+use crate::safe::Environment;
+use crate::web::{self, Ask, Web};
+use crate::{pick, vault::login::Login};
+
+mod login;
+
+const TITLE: &str = "Vault";
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+#[derive(Default)]
+pub(crate) struct Vault {
+    login: Login,
+    /// Which mount a path is in, and whether that keeps versions; as Vault's own command line finds out.
+    mounts: Mutex<HashMap<String, Mount>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mount {
+    /// With a slash at its end.
+    path: String,
+    versions: bool,
+}
+
+impl Vault {
+    /// `field` is taken from the secret's own members; without one, a secret of a single member is that member.
+    pub async fn fetch(
+        &self,
+        web: &Web,
+        environment: &Environment,
+        path: &str,
+        field: Option<&str>,
+    ) -> Result<Secret, Error> {
+        let path = path.trim_matches('/');
+        if path.is_empty() || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            return Err(Error::Reference("write vault://MOUNT/PATH#FIELD".to_owned()));
+        }
+        let mount = self.mount(web, environment, path).await?;
+        let answer = self.get(web, environment, &mount.address(path)).await?;
+        let mut said = web::json(&answer);
+        if !answer.is_success() {
+            return Err(refusal(answer.status, path, &said));
+        }
+        let data = if mount.versions { said["data"]["data"].take() } else { said["data"].take() };
+        match data {
+            Value::Object(members) => member(members, path, field),
+            _ => Err(Error::Refused(format!("{TITLE}: {path} was deleted"))),
+        }
+    }
+
+    async fn mount(&self, web: &Web, environment: &Environment, path: &str) -> Result<Mount, Error> {
+        let first = path.split('/').next().unwrap_or(path);
+        if let Some(known) = self.mounts.lock().await.get(first).filter(|mount| mount.holds(path)) {
+            return Ok(known.clone());
+        }
+        let answer = self.get(web, environment, &format!("sys/internal/ui/mounts/{path}")).await?;
+        if answer.status >= 500 || answer.status == 429 {
+            return Err(web::by_status(TITLE, answer.status, "when asked for its mounts"));
+        }
+        let said = web::json(&answer);
+        let Some(found) = said["data"]["path"].as_str().filter(|_| answer.is_success()) else {
+            // No right to ask: the path is taken as it is, which is KV 1, or KV 2 with `data/` written out.
+            return Ok(Mount { path: format!("{first}/"), versions: path.split('/').nth(1) == Some("data") });
+        };
+        let versions = said["data"]["options"]["version"].as_str() == Some("2");
+        let mount = Mount { path: found.to_owned(), versions };
+        self.mounts.lock().await.insert(first.to_owned(), mount.clone());
+        Ok(mount)
+    }
+
+    /// Reads under our token; one that is no longer good is replaced once.
+    async fn get(&self, web: &Web, environment: &Environment, path: &str) -> Result<Answer, Error> {
+        let token = self.login.token(web, environment).await?;
+        let answer = ask(web, environment, Method::GET, path, Some(&token), Bytes::new()).await?;
+        if answer.status == 403 && self.login.forget(environment, &token).await {
+            let token = self.login.token(web, environment).await?;
+            return ask(web, environment, Method::GET, path, Some(&token), Bytes::new()).await;
+        }
+        Ok(answer)
+    }
+}
+
+impl Mount {
+    fn holds(&self, path: &str) -> bool {
+        path.starts_with(&self.path)
+    }
+
+    /// KV 2 keeps its secrets below `data/`, which references may leave out.
+    fn address(&self, path: &str) -> String {
+        match path.strip_prefix(&self.path) {
+            Some(rest) if self.versions && !rest.starts_with("data/") => format!("{}data/{rest}", self.path),
+            _ => path.to_owned(),
+        }
+    }
+}
+
+fn member(mut members: Map<String, Value>, path: &str, field: Option<&str>) -> Result<Secret, Error> {
+    let value = match field {
+        Some(field) => members
+            .remove(field)
+            .ok_or_else(|| Error::Refused(format!("{TITLE}: {path} has no member {field}")))?,
+        None if members.len() == 1 => members.into_iter().next().map(|(_, value)| value).unwrap_or_default(),
+        None => {
+            return Err(Error::Reference(format!(
+                "{TITLE}: {path} has several members: add #FIELD to the reference"
+            )));
+        }
+    };
+    pick::text(value).ok_or_else(|| Error::Refused(format!("{TITLE}: the member of {path} is no text")))
+}
+
+fn refusal(status: u16, path: &str, said: &Value) -> Error {
+    match status {
+        404 => Error::Refused(format!("{TITLE}: there is no secret at {path}")),
+        403 => Error::Refused(format!("{TITLE}: our token may not read {path}")),
+        // Sealed, or a standby that can't reach its leader.
+        _ => web::by_status(TITLE, status, said["errors"][0].as_str().unwrap_or_default()),
+    }
+}
+
+async fn ask(
+    web: &Web,
+    environment: &Environment,
+    method: Method,
+    path: &str,
+    token: Option<&Secret>,
+    body: Bytes,
+) -> Result<Answer, Error> {
+    let address = environment.get("VAULT_ADDR").ok_or_else(|| {
+        Error::Away("vault:// needs VAULT_ADDR, such as https://vault.example:8200".to_owned())
+    })?;
+    let url = format!("{}/v1/{}", address.trim_end_matches('/'), utf8_percent_encode(path, PATH));
+    let mut headers = vec![("x-vault-request", "true".to_owned())];
+    headers.extend(environment.get("VAULT_NAMESPACE").map(|namespace| ("x-vault-namespace", namespace)));
+    headers.extend(token.map(|token| ("x-vault-token", token.reveal().to_owned())));
+    if !body.is_empty() {
+        headers.push(("content-type", "application/json".to_owned()));
+    }
+    web.ask(Ask { whom: TITLE, method, url: &url, headers, body }).await
+}

@@ -1,0 +1,76 @@
+//! Our token: given, or got for an AppRole and kept until near its end.
+
+use std::time::Duration;
+
+use postrider_http::Method;
+use postrider_seams::Secret;
+use postrider_seams::secret::Error;
+use serde_json::json;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use crate::safe::Environment;
+use crate::web::{self, Web};
+
+use super::{TITLE, ask};
+
+#[derive(Default)]
+pub(super) struct Login {
+    kept: Mutex<Option<(Secret, Instant)>>,
+}
+
+impl Login {
+    pub async fn token(&self, web: &Web, environment: &Environment) -> Result<Secret, Error> {
+        if let Some(token) = environment.get("VAULT_TOKEN") {
+            return Ok(Secret::new(token));
+        }
+        let mut kept = self.kept.lock().await;
+        if let Some((token, until)) = kept.as_ref()
+            && Instant::now() < *until
+        {
+            return Ok(token.clone());
+        }
+        let (token, lasts) = by_role(web, environment).await?;
+        *kept = Some((token.clone(), Instant::now() + lasts));
+        Ok(token)
+    }
+
+    /// Lets go of a token that was refused; false where another would be no better.
+    pub async fn forget(&self, environment: &Environment, token: &Secret) -> bool {
+        if environment.get("VAULT_TOKEN").is_some() {
+            return false;
+        }
+        let mut kept = self.kept.lock().await;
+        if kept.as_ref().is_some_and(|(known, _)| known == token) {
+            *kept = None;
+        }
+        true
+    }
+}
+
+async fn by_role(web: &Web, environment: &Environment) -> Result<(Secret, Duration), Error> {
+    let missing =
+        || Error::Away("vault:// needs VAULT_TOKEN, or VAULT_ROLE_ID and VAULT_SECRET_ID".to_owned());
+    let role = environment.get("VAULT_ROLE_ID").ok_or_else(missing)?;
+    let mut body = json!({ "role_id": role });
+    if let Some(secret) = environment.get("VAULT_SECRET_ID") {
+        body["secret_id"] = secret.into();
+    }
+    let mount = environment.get("VAULT_APPROLE_PATH").unwrap_or_else(|| "approle".to_owned());
+    let path = format!("auth/{}/login", mount.trim_matches('/'));
+    let answer = ask(web, environment, Method::POST, &path, None, body.to_string().into()).await?;
+    let said = web::json(&answer);
+    let token = said["auth"]["client_token"].as_str().filter(|_| answer.is_success());
+    let Some(token) = token else {
+        return Err(web::by_status(
+            TITLE,
+            answer.status,
+            said["errors"][0].as_str().unwrap_or("to our login"),
+        ));
+    };
+    // 0: it does not expire. Else nine tenths of its time are used.
+    let seconds = said["auth"]["lease_duration"].as_u64().unwrap_or(0);
+    let lasts =
+        if seconds == 0 { Duration::from_hours(24) } else { Duration::from_secs(seconds).mul_f64(0.9) };
+    Ok((Secret::new(token), lasts))
+}
