@@ -198,13 +198,13 @@ impl Running {
         self.script.calls.lock().unwrap().iter().map(Duration::as_secs).collect()
     }
 
-    /// Lets the time pass until the row has come to rest.
+    /// Lets the time pass until the row has come to rest; in longer steps the longer it takes.
     pub async fn rest(&self) {
-        for _ in 0..100_000 {
+        for look in 0..6_000_u64 {
             if self.status() != "pending" {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            tokio::time::sleep(Duration::from_millis(200 * (1 + look / 20))).await;
         }
         panic!("still pending: {:?}", self.row());
     }

@@ -241,8 +241,8 @@ WHERE t.`notification_id` IN ({ids})
   AND t.`locked_at` <=> CAST(? AS DATETIME(6))
 FOR UPDATE;
 
--- notify: settle skipped, uniform, step 2: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Held] -> Nothing
-UPDATE `open_event_notifications` AS t SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(?, '$'), 'status', 'failed', 'code', JSON_EXTRACT(?, '$'), 'message', JSON_EXTRACT(?, '$'), 'retryAfterSeconds', JSON_EXTRACT(?, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'skipped', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+-- notify: settle skipped, uniform, step 2: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), Held] -> Nothing
+UPDATE `open_event_notifications` AS t SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', JSON_EXTRACT(?, '$'), 'message', JSON_EXTRACT(?, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'skipped', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle skipped, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -254,8 +254,8 @@ WHERE t.`notification_id` = v.`id`
   AND t.`locked_at` <=> v.`f1`
 FOR UPDATE;
 
--- notify: settle skipped, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
-UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_provider` LONGTEXT PATH '$.j_o_provider', `j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(v.`j_o_provider`, '$'), 'status', 'failed', 'code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'skipped', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+-- notify: settle skipped, each, step 2: [Rows([Json(Outcome("code")), Json(Outcome("message")), Id]), Held] -> Nothing
+UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'skipped', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle deferred, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys

@@ -222,17 +222,17 @@ WHERE t."notification_id" = v."id"
   AND t."locked_at" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle skipped, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', ($1::text)::json, 'status', 'failed'::text, 'code', ($2::text)::json, 'message', ($3::text)::json, 'retryAfterSeconds', ($4::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'skipped', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-WHERE t."notification_id" = ANY (($5::text[])::bigint[])
+-- notify: settle skipped, uniform: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', ($1::text)::json, 'message', ($2::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'skipped', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+WHERE t."notification_id" = ANY (($3::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_by" IS NOT DISTINCT FROM ($6::text)::varchar
-  AND t."locked_at" IS NOT DISTINCT FROM ($7::text)::timestamptz
+  AND t."locked_by" IS NOT DISTINCT FROM ($4::text)::varchar
+  AND t."locked_at" IS NOT DISTINCT FROM ($5::text)::timestamptz
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))), Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', (v."j_o_provider")::json, 'status', 'failed'::text, 'code', (v."j_o_code")::json, 'message', (v."j_o_message")::json, 'retryAfterSeconds', (v."j_o_retry_after")::json))::text, "locked_at" = NULL, "fanout_status" = 'skipped', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[]) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
+-- notify: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("code"))), Array(Json(Outcome("message")))] -> Keys
+UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', (v."j_o_code")::json, 'message', (v."j_o_message")::json))::text, "locked_at" = NULL, "fanout_status" = 'skipped', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[]) AS v("id", "f0", "f1", "j_o_code", "j_o_message")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
