@@ -25,6 +25,9 @@ pub(crate) enum Need {
     Npm,
     Promtool,
     SystemdAnalyze,
+    Chromium,
+    Fontconfig,
+    ChineseFonts,
 }
 
 impl Need {
@@ -41,6 +44,9 @@ impl Need {
             Self::Npm => "npm",
             Self::Promtool => "prometheus",
             Self::SystemdAnalyze => "systemd",
+            Self::Chromium => "chromium",
+            Self::Fontconfig => "fontconfig",
+            Self::ChineseFonts => "fonts-wqy-microhei",
         }
     }
 
@@ -57,6 +63,9 @@ impl Need {
             Self::Npm => find("node").is_some() && find("npm").is_some(),
             Self::Promtool => find("promtool").is_some(),
             Self::SystemdAnalyze => find("systemd-analyze").is_some(),
+            Self::Chromium => chromium().is_file(),
+            Self::Fontconfig => find("fc-list").is_some(),
+            Self::ChineseFonts => has_font_for("zh-cn"),
         }
     }
 }
@@ -94,6 +103,17 @@ pub(crate) fn nats_server() -> PathBuf {
 /// Not the one on the path: that insists on the system's own folders.
 pub(crate) fn rabbitmq_server() -> PathBuf {
     "/usr/lib/rabbitmq/bin/rabbitmq-server".into()
+}
+
+pub(crate) fn chromium() -> PathBuf {
+    find("chromium").unwrap_or_else(|| "/usr/bin/chromium".into())
+}
+
+/// Any font that covers the language will do.
+fn has_font_for(language: &str) -> bool {
+    let mut list = Command::new("fc-list");
+    list.arg(format!(":lang={language}")).stdin(Stdio::null()).stderr(Stdio::null());
+    list.output().is_ok_and(|output| !output.stdout.is_empty())
 }
 
 fn python_runs(code: &str) -> bool {

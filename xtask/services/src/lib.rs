@@ -1,5 +1,6 @@
 //! Real servers for tests, benches and people: PostgreSQL, MariaDB, an SMTP sink and a scriptable SMTP server; brokers:
-//! NATS, RabbitMQ, Tansu (Kafka's protocol) and Ministack (SQS), and clients of them that are not ours.
+//! NATS, RabbitMQ, Tansu (Kafka's protocol) and Ministack (SQS), and clients of them that are not ours;
+//! and a browser.
 //!
 //! Owns: installing what is missing (Debian packages, Python wheels), a private folder and port for each server, waiting until it
 //! answers, and its end. Must not: touch system services, or know anything about Postrider itself.
@@ -13,6 +14,7 @@
 //! The databases run in a time zone far from UTC on purpose: a session that forgets to set its own is found at once.
 
 mod brokers;
+mod browser;
 mod error;
 mod fleet;
 mod folder;
@@ -34,6 +36,7 @@ mod user;
 mod wheel;
 
 pub use brokers::Brokers;
+pub use browser::Browser;
 pub use error::{Error, Result};
 pub use fleet::Fleet;
 pub use mariadb::MariaDb;

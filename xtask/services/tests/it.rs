@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use postrider_services::{
-    Durability, MariaDb, Ministack, Nats, Postgres, RabbitMq, SmtpOptions, SmtpServer, SmtpSink, Tansu, Tls,
+    Browser, Durability, MariaDb, Ministack, Nats, Postgres, RabbitMq, SmtpOptions, SmtpServer, SmtpSink,
+    Tansu, Tls,
 };
 
 fn psql(server: &Postgres, sql: &str) -> String {
@@ -259,4 +260,25 @@ fn rabbitmq_leaves_no_port_mapper_behind() {
     assert!(mapper(&folder));
     drop(server);
     assert!(!mapper(&folder));
+}
+
+#[test]
+fn the_browser_runs_scripts_and_axe_sees_what_is_wrong() {
+    let script = "
+        const context = await browser.newContext({ viewport: { width: input.width, height: 300 } });
+        const page = await context.newPage();
+        await page.setContent(input.html);
+        return { wide: await page.evaluate(() => innerWidth), wrong: await audit(page) };
+    ";
+    let browser = Browser::find().unwrap();
+    let page = "<!DOCTYPE html><html lang='en'><title>t</title><main><h1>h</h1>BODY</main></html>";
+    let look = |body: &str| {
+        let html = page.replace("BODY", body);
+        browser.run(script, &format!("{{\"html\": \"{html}\",\n\"width\": 360}}")).unwrap()
+    };
+    assert_eq!(look("<p>fine</p>"), r#"{"wide":360,"wrong":[]}"#);
+    let wrong = look("<img src='data:,'><p style='color:#ccc;background:#fff'>pale</p>");
+    assert!(wrong.contains("image-alt") && wrong.contains("color-contrast"), "{wrong}");
+    let failed = browser.run("throw new Error('no such button')", "null").unwrap_err().to_string();
+    assert!(failed.contains("no such button"), "{failed}");
 }

@@ -2,4 +2,5 @@
 
 mod dkim;
 mod injection;
+mod looks;
 mod roundtrip;

@@ -1,0 +1,107 @@
+//! Debian's Chromium, driven by scripts, for tests of what people look at; and axe-core, for what they may not be able to.
+//!
+//! A script is the body of an asynchronous JavaScript function that gets `browser` (Playwright's), `audit(page)`, which
+//! lists what axe-core finds wrong with a page, and `input`. See `browser.mjs`.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::error::{Error, Result, last_lines};
+use crate::install::{self, Need};
+use crate::server;
+use crate::user::we_are_root;
+use crate::wheel;
+
+const MODULES: &str = "browser-js-1.65.0-4.14.0";
+/// Exact versions, and without dependencies of their own.
+const PACKAGES: [&str; 2] = ["playwright-core@1.65.0", "axe-core@4.14.0"];
+const DRIVER: &str = include_str!("../browser.mjs");
+
+/// A browser that can be started; each script has one of its own, which ends with it.
+#[derive(Debug)]
+pub struct Browser {
+    chromium: PathBuf,
+    modules: PathBuf,
+}
+
+impl Browser {
+    /// Installs what is missing. Fonts too: without one for Chinese a page of boxes would pass every test.
+    pub fn find() -> Result<Self> {
+        install::ensure(&[Need::Chromium, Need::Fontconfig, Need::ChineseFonts, Need::Npm])?;
+        let modules = wheel::cached(MODULES, Need::Npm, |half, _| {
+            let mut npm = Command::new("npm");
+            npm.args(["install", "--silent", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts"])
+                .arg("--prefix")
+                .arg(half)
+                .args(PACKAGES);
+            server::run(&mut npm, None)
+        })?;
+        Ok(Self { chromium: install::chromium(), modules: modules.join("node_modules") })
+    }
+
+    /// Runs a script with an input, which is JSON; gives the JSON that it returns.
+    pub fn run(&self, script: &str, input: &str) -> Result<String> {
+        let mut node = Command::new("node");
+        node.args(["--input-type=module", "--eval", DRIVER])
+            .env("NODE_PATH", &self.modules)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = node.spawn().map_err(Error::command("node"))?;
+        let mut orders = child.stdin.take().expect("its input was asked for as a pipe");
+        let order = format!(
+            r#"{{"chromium":{},"sandbox":{},"script":{},"input":{}}}"#,
+            quoted(&self.chromium.to_string_lossy()),
+            !we_are_root(),
+            quoted(script),
+            input.replace(['\r', '\n'], " "),
+        );
+        // A node that ends at once says why on its way out.
+        let _ = writeln!(orders, "{order}");
+        let errors = child.stderr.take().expect("its errors were asked for as a pipe");
+        let complaints = std::thread::spawn(move || read(errors));
+        let answer = read(child.stdout.take().expect("its output was asked for as a pipe"));
+        let status = child.wait().map_err(Error::command("node"))?;
+        drop(orders);
+        let complaints = complaints.join().unwrap_or_default();
+        if status.success() {
+            return Ok(answer.trim().to_owned());
+        }
+        Err(Error::Failed { command: "a script in the browser".into(), output: last_lines(&complaints) })
+    }
+}
+
+fn read(mut from: impl std::io::Read) -> String {
+    let mut bytes = Vec::new();
+    // What was read before an error is all there is to tell.
+    let _ = from.read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A JSON string.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                write!(quoted, "\\u{:04x}", u32::from(c)).expect("a String takes all");
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_text_is_a_json_string() {
+        assert_eq!(quoted("a\"b\\c\nd\u{7f}é"), r#""a\"b\\c\u000ad\u007fé""#);
+    }
+}
