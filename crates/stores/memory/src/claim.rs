@@ -1,14 +1,16 @@
 //! Claim and extend.
 
 use postrider_contract::{Role, Transition};
+use postrider_rows::{
+    Given, Row, counters, due_at, extended, has_attempts_left, int, is_barred, is_ours, role, state_of,
+};
 use postrider_seams::row::{Detail, Group};
 use postrider_seams::store::INLINE_LIMIT;
 use postrider_seams::{Claimed, Lease, RowId, Value};
 
-use crate::apply::{self, Given};
-use crate::condition::{counters, due_at, has_attempts_left, int, is_barred, is_ours, role, state_of};
+use crate::apply;
 use crate::store::MemoryStore;
-use crate::table::{Row, Table, micros};
+use crate::table::Table;
 
 impl MemoryStore {
     pub(crate) fn given<'a>(&'a self, now: i64, nothing: &'a Detail) -> Given<'a> {
@@ -105,24 +107,7 @@ impl MemoryStore {
         let nothing = Detail::new();
         let mut table = self.table.lock();
         let before = table.rows.get(&lease.id).filter(|row| self.holds(row, lease))?.clone();
-        let mut after = before.clone();
-        let mut tsid = 0;
-        for assignment in self.contract().extension(self.stage()) {
-            let old = before.get(&assignment.column).cloned().unwrap_or_default();
-            let lease = micros(self.stage().lease.duration);
-            let given = self.given(now, &nothing);
-            let value = apply::set(
-                self.contract(),
-                &assignment.set,
-                &old,
-                lease,
-                &before,
-                &before,
-                &given,
-                &mut tsid,
-            );
-            after.insert(assignment.column, value);
-        }
+        let after = extended(self.contract(), self.stage(), &before, &self.given(now, &nothing));
         let fence = self.fence(&after);
         table.write(self.contract(), &lease.id, after);
         Some(Lease { id: lease.id.clone(), fence })

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use postrider_contract::{Claimed, Group, Hold, OnError, When};
+use postrider_rows::{Row, counters, get, int, is_ours, literal, state_of};
 use postrider_seams::{RowId, Value};
 
-use crate::condition::{counters, get, int, literal, state_of};
 use crate::store::MemoryStore;
-use crate::table::{Key, Row, Table, key};
+use crate::table::{Key, Table, key};
 
 /// A row's place in its group.
 type Place = (Vec<Key>, RowId);
@@ -72,7 +72,7 @@ impl MemoryStore {
             let Some((name, hold)) = self.ordered(row) else { continue };
             let live =
                 state_of(self.contract(), row).is_some_and(|state| self.stage().live(hold).contains(&state));
-            if live && crate::condition::is_ours(self.contract(), row) {
+            if live && is_ours(self.contract(), row) {
                 let place = group.sequence.iter().map(|column| key(get(row, column), false)).collect();
                 groups.entry(name).or_default().push((place, id.clone()));
             }

@@ -2,16 +2,16 @@
 
 use async_trait::async_trait;
 use postrider_contract::{OperatorMove, Role, StateId, Transition};
+use postrider_rows::{Row, due_at, int, micros, role, state_of};
 use postrider_seams::inspect::{
     COUNT_LIMIT, Count, Finding, Inspect, Lag, Level, Page, Query, RowView, Which,
 };
 use postrider_seams::store::Error;
 use postrider_seams::{RowId, Value};
 
-use crate::condition::{due_at, int, role, state_of};
 use crate::error;
 use crate::store::MemoryStore;
-use crate::table::{Row, Table, micros};
+use crate::table::Table;
 
 impl MemoryStore {
     fn view(&self, id: &RowId, row: &Row) -> RowView {

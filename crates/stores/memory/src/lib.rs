@@ -6,7 +6,6 @@
 
 mod apply;
 mod claim;
-mod condition;
 mod error;
 mod group;
 mod inspect;
@@ -16,9 +15,9 @@ mod store;
 mod suppressions;
 mod sweep;
 mod table;
-mod takeover;
 mod tally;
 
+pub use postrider_rows::Row;
 pub use store::MemoryStore;
 pub use suppressions::MemorySuppressions;
-pub use table::{MemoryTable, Row};
+pub use table::MemoryTable;

@@ -1,8 +1,9 @@
 //! Settle: one fenced move.
 
+use postrider_rows::Given;
 use postrider_seams::store::{Held, Settlement};
 
-use crate::apply::{self, Given};
+use crate::apply;
 use crate::store::MemoryStore;
 use crate::table::Table;
 

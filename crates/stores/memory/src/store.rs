@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_contract::{Claimed as ClaimedAs, Contract, Stage, StateId};
+use postrider_rows::{Row, due_at, get, is_barred, is_ours, micros};
 use postrider_seams::row::CLOCK;
 use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
 use postrider_seams::{Claimed, Fields, Lease, Store, Value, Want};
 use tokio::time::Instant;
 
-use crate::condition::{due_at, get, is_barred, is_ours};
-use crate::table::{MemoryTable, Row, Table, micros};
+use crate::table::{MemoryTable, Table};
 use crate::tally;
 
 pub struct MemoryStore {

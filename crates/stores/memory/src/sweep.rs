@@ -1,17 +1,17 @@
 //! The moves that no lease guards: reclaim, sweeps, purge, and the operator's.
 
 use postrider_contract::{ATTEMPTS_SPENT, LEASE_EXPIRED, Move, Role, StateId};
+use postrider_rows::{
+    Given, Row, counters, get, has_attempts_left, int, is_ours, is_time, lease_end, micros, role, takeover,
+    was_deferred,
+};
 use postrider_seams::row::Detail;
 use postrider_seams::store::Reclaimed;
 use postrider_seams::{RowId, Value};
 
-use crate::apply::{self, Given};
-use crate::condition::{
-    counters, get, has_attempts_left, int, is_ours, is_time, lease_end, role, was_deferred,
-};
+use crate::apply;
 use crate::store::MemoryStore;
-use crate::table::{Row, Table, micros};
-use crate::takeover;
+use crate::table::Table;
 
 impl MemoryStore {
     /// Moves each chosen row, with one reason.

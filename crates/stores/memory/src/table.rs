@@ -1,21 +1,13 @@
 //! The rows, the clock and the index by state that all stores on one table share.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use postrider_contract::{Contract, Role, StateId};
+use postrider_rows::{Row, state_of};
 use postrider_seams::{RowId, Value};
 use tokio::sync::Notify;
 use tokio::time::Instant;
-
-use crate::condition;
-
-/// Column → value. Times are whole microseconds since 1970; a missing column is NULL.
-pub type Row = BTreeMap<String, Value>;
-
-/// 9999-12-31, in microseconds.
-pub(crate) const NEVER: i64 = 253_402_214_400_000_000;
 
 /// Where the table's clock starts; any date will do, as long as it is not near zero.
 const EPOCH: i64 = 1_767_225_600_000_000;
@@ -102,18 +94,18 @@ impl Table {
     pub fn write(&mut self, contract: &Contract, id: &RowId, row: Row) {
         if let Some(old) = self.rows.get(id) {
             let place = (order_key(contract, old), id.clone());
-            if let Some(rows) = self.index.get_mut(&condition::state_of(contract, old)) {
+            if let Some(rows) = self.index.get_mut(&state_of(contract, old)) {
                 rows.remove(&place);
             }
         }
         let place = (order_key(contract, &row), id.clone());
-        self.index.entry(condition::state_of(contract, &row)).or_default().insert(place);
+        self.index.entry(state_of(contract, &row)).or_default().insert(place);
         self.rows.insert(id.clone(), row);
     }
 
     pub fn delete(&mut self, contract: &Contract, id: &RowId) {
         if let Some(old) = self.rows.remove(id)
-            && let Some(rows) = self.index.get_mut(&condition::state_of(contract, &old))
+            && let Some(rows) = self.index.get_mut(&state_of(contract, &old))
         {
             rows.remove(&(order_key(contract, &old), id.clone()));
         }
@@ -161,9 +153,4 @@ pub(crate) fn row_id(value: &Value) -> RowId {
         Value::Text(text) => RowId::Text(text.as_str().into()),
         other => panic!("a key is a whole number or text, not {other:?}"),
     }
-}
-
-/// Microseconds, for adding to the table's clock.
-pub(crate) fn micros(duration: Duration) -> i64 {
-    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX / 4)
 }

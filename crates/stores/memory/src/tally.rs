@@ -1,9 +1,9 @@
 //! Counts of other rows that are like this one.
 
 use postrider_contract::{Contract, Role, Tally};
+use postrider_rows::{Row, get, int, micros, role, was_deferred};
 
-use crate::condition::{get, int, role, was_deferred};
-use crate::table::{Row, Table, micros, row_id};
+use crate::table::{Table, row_id};
 
 pub(crate) fn count(contract: &Contract, tally: &Tally, table: &Table, row: &Row, now: i64) -> i64 {
     let alike = |other: &Row| {

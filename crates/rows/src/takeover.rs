@@ -15,24 +15,24 @@ fn object(value: &Value) -> Map<String, Json> {
 }
 
 /// Take-overs so far.
-pub(crate) fn count(error: &Value) -> i64 {
+pub fn count(error: &Value) -> i64 {
     object(error).get(TAKEOVERS).and_then(Json::as_i64).unwrap_or(0)
 }
 
-pub(crate) fn noted(error: &Value) -> Value {
+pub fn noted(error: &Value) -> Value {
     let mut object = object(error);
     object.insert(TAKEOVERS.to_owned(), (count(error) + 1).into());
     Value::Text(Json::Object(object).to_string())
 }
 
-pub(crate) fn poisoned(error: &Value) -> Value {
+pub fn poisoned(error: &Value) -> Value {
     let object =
         serde_json::json!({ "code": POISON, "message": POISON_MESSAGE, TAKEOVERS: count(error) + 1 });
     Value::Text(object.to_string())
 }
 
 /// Seconds in a member of a JSON column, no longer than a target may ask for.
-pub(crate) fn seconds(value: &Value, member: &str) -> Duration {
+pub fn seconds(value: &Value, member: &str) -> Duration {
     let seconds = object(value).get(member).and_then(Json::as_f64).unwrap_or(0.0);
     Duration::try_from_secs_f64(seconds).unwrap_or_default().min(LONGEST_WISH)
 }

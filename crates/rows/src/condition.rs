@@ -5,27 +5,26 @@ use postrider_contract::{
 };
 use postrider_seams::Value;
 
-use crate::table::{NEVER, Row, micros};
-use crate::takeover;
+use crate::{NEVER, Row, micros, takeover};
 
 static NULL: Value = Value::Null;
 
-pub(crate) fn get<'a>(row: &'a Row, column: &str) -> &'a Value {
+pub fn get<'a>(row: &'a Row, column: &str) -> &'a Value {
     row.get(column).unwrap_or(&NULL)
 }
 
-pub(crate) fn role<'a>(contract: &Contract, row: &'a Row, role: Role) -> &'a Value {
+pub fn role<'a>(contract: &Contract, row: &'a Row, role: Role) -> &'a Value {
     contract.column(role).map_or(&NULL, |column| get(row, column))
 }
 
-pub(crate) fn int(value: &Value) -> Option<i64> {
+pub fn int(value: &Value) -> Option<i64> {
     match value {
         Value::Int(int) => Some(*int),
         _ => None,
     }
 }
 
-pub(crate) fn literal(literal: &Literal) -> Value {
+pub fn literal(literal: &Literal) -> Value {
     match literal {
         Literal::Bool(value) => Value::Bool(*value),
         Literal::Int(value) => Value::Int(*value),
@@ -43,7 +42,7 @@ fn holds(value: &Value, condition: &Condition) -> bool {
 }
 
 /// States are disjoint, so the first that holds is the one.
-pub(crate) fn state_of(contract: &Contract, row: &Row) -> Option<StateId> {
+pub fn state_of(contract: &Contract, row: &Row) -> Option<StateId> {
     contract
         .states
         .iter()
@@ -53,7 +52,7 @@ pub(crate) fn state_of(contract: &Contract, row: &Row) -> Option<StateId> {
         .map(StateId)
 }
 
-pub(crate) fn counters(contract: &Contract, stage: &Stage, row: &Row) -> Counters {
+pub fn counters(contract: &Contract, stage: &Stage, row: &Row) -> Counters {
     let count = |value: &Value| int(value).and_then(|count| u32::try_from(count).ok());
     Counters {
         attempts: count(role(contract, row, Role::Attempts)).unwrap_or(0),
@@ -65,13 +64,13 @@ pub(crate) fn counters(contract: &Contract, stage: &Stage, row: &Row) -> Counter
     }
 }
 
-pub(crate) fn has_attempts_left(contract: &Contract, stage: &Stage, row: &Row) -> bool {
+pub fn has_attempts_left(contract: &Contract, stage: &Stage, row: &Row) -> bool {
     let counters = counters(contract, stage, row);
     counters.attempts < counters.max_attempts.unwrap_or(stage.attempts.max)
 }
 
 /// When the row falls due, in the table's microseconds; `None` for never.
-pub(crate) fn due_at(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
+pub fn due_at(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
     let mut due = if let Some(after) = contract.due.after {
         let counters = counters(contract, stage, row);
         match int(role(contract, row, after)) {
@@ -101,19 +100,19 @@ pub(crate) fn due_at(contract: &Contract, stage: &Stage, row: &Row) -> Option<i6
 }
 
 /// Does the lock stand for "not before T"?
-pub(crate) fn was_deferred(contract: &Contract, row: &Row) -> bool {
+pub fn was_deferred(contract: &Contract, row: &Row) -> bool {
     role(contract, row, Role::Owner).as_text() == Some(DEFERRED_OWNER)
 }
 
 /// Is a sweep about to end the row?
-pub(crate) fn is_barred(contract: &Contract, row: &Row, now: i64) -> bool {
+pub fn is_barred(contract: &Contract, row: &Row, now: i64) -> bool {
     let state = state_of(contract, row);
     let bars = |sweep: &&Sweep| sweep.bars_claims && sweep.from.iter().any(|from| Some(*from) == state);
     contract.sweeps.iter().filter(bars).any(|sweep| is_time(sweep, row, now))
 }
 
 /// Has the sweep's time come?
-pub(crate) fn is_time(sweep: &Sweep, row: &Row, now: i64) -> bool {
+pub fn is_time(sweep: &Sweep, row: &Row, now: i64) -> bool {
     match &sweep.when {
         When::Always => true,
         When::OlderThan { age, since } => {
@@ -124,12 +123,12 @@ pub(crate) fn is_time(sweep: &Sweep, row: &Row, now: i64) -> bool {
 }
 
 /// Rows of others in the same table are left alone.
-pub(crate) fn is_ours(contract: &Contract, row: &Row) -> bool {
+pub fn is_ours(contract: &Contract, row: &Row) -> bool {
     contract.claim.filter.iter().all(|(column, expected)| *get(row, column) == literal(expected))
 }
 
 /// When the lease of a claimed row ends.
-pub(crate) fn lease_end(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
+pub fn lease_end(contract: &Contract, stage: &Stage, row: &Row) -> Option<i64> {
     if let Some(until) = int(role(contract, row, Role::LeaseUntil)) {
         return Some(until);
     }
@@ -137,4 +136,9 @@ pub(crate) fn lease_end(contract: &Contract, stage: &Stage, row: &Row) -> Option
     let has_until = contract.column(Role::LeaseUntil).is_some();
     let length = if has_until { stage.lease.without } else { stage.lease.duration };
     int(role(contract, row, Role::ClaimedAt)).map(|claimed| claimed + micros(length))
+}
+
+/// What the fence columns of a row hold.
+pub fn fence(contract: &Contract, stage: &Stage, row: &Row) -> Box<[Value]> {
+    stage.lease.fence.iter().map(|fenced| role(contract, row, *fenced).clone()).collect()
 }
