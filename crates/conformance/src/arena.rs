@@ -15,10 +15,11 @@ pub enum Kind {
     Postgres,
     MariaDb,
     Sqlite,
+    DynamoDb,
 }
 
 impl Kind {
-    pub const ALL: [Self; 4] = [Self::Memory, Self::Postgres, Self::MariaDb, Self::Sqlite];
+    pub const ALL: [Self; 5] = [Self::Memory, Self::Postgres, Self::MariaDb, Self::Sqlite, Self::DynamoDb];
 
     /// The name in tests and in the table.
     pub fn name(self) -> &'static str {
@@ -27,6 +28,7 @@ impl Kind {
             Self::Postgres => "postgres",
             Self::MariaDb => "mariadb",
             Self::Sqlite => "sqlite",
+            Self::DynamoDb => "dynamodb",
         }
     }
 }

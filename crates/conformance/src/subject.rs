@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use postrider_contract::{Claimed, Condition, Contract, Layer, Role, Stage, StateId, When};
 
+use crate::arena::Kind;
+
 /// A column that no contract maps; the harness adds it to every table.
 pub const FOREIGN: &str = "not_ours";
 
@@ -46,6 +48,14 @@ impl Subject {
             Self { contract, stage: 0, on_error: Some(on_error) }
         };
         vec![vary("outbox", "block"), vary("outbox", "next"), vary("dispatch_jobs", "wait")]
+    }
+
+    /// The stage as this store runs it; `None` where it does not: DynamoDB has the layout of one contract.
+    pub fn on(self, kind: Kind) -> Option<Self> {
+        if kind != Kind::DynamoDb {
+            return Some(self);
+        }
+        postrider_store_dynamodb::adapted(self.contract).ok().map(|contract| Self { contract, ..self })
     }
 
     /// `mail_outbox::dispatch`.

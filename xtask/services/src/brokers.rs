@@ -43,6 +43,7 @@ impl Brokers {
             ("POSTRIDER_TEST_AMQP", self.rabbitmq.url()),
             ("POSTRIDER_TEST_KAFKA", self.tansu.url()),
             ("POSTRIDER_TEST_SQS", self.ministack.url()),
+            ("POSTRIDER_TEST_DYNAMODB", self.ministack.dynamodb_url()),
         ]
     }
 

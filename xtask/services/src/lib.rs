@@ -1,5 +1,5 @@
 //! Real servers for tests, benches and people: PostgreSQL, MariaDB, an SMTP sink and a scriptable SMTP server; brokers:
-//! NATS, RabbitMQ, Tansu (Kafka's protocol) and Ministack (SQS), and clients of them that are not ours;
+//! NATS, RabbitMQ, Tansu (Kafka's protocol) and Ministack (SQS and DynamoDB), and clients of them that are not ours;
 //! and a browser.
 //!
 //! Owns: installing what is missing (Debian packages, Python wheels), a private folder and port for each server, waiting until it
@@ -13,6 +13,7 @@
 //!
 //! The databases run in a time zone far from UTC on purpose: a session that forgets to set its own is found at once.
 
+pub mod boto3;
 mod brokers;
 mod browser;
 mod error;

@@ -1,4 +1,4 @@
-//! A private emulator of AWS: Ministack, for its SQS. It works in memory, and writes that down at an orderly end.
+//! A private emulator of AWS: Ministack, for its SQS and DynamoDB. It works in memory, and writes that down at an orderly end.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -66,6 +66,11 @@ impl Ministack {
     /// For a transport: with keys, as it takes any.
     pub fn url(&self) -> String {
         format!("sqs://test:test@us-east-1?endpoint={}", self.endpoint())
+    }
+
+    /// For the store of e-mails.
+    pub fn dynamodb_url(&self) -> String {
+        format!("dynamodb://test:test@us-east-1?endpoint={}", self.endpoint())
     }
 
     /// An orderly end: its queues are written down.

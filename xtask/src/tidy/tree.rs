@@ -10,6 +10,8 @@ use crate::tidy::{Breach, Source};
 /// which has no SQL, has files of the same names.
 const STORE_FILES: [&str; 7] = ["connect", "shape", "script", "store", "verify", "migrate", "error"];
 const MEMORY_STORE_FILES: [&str; 4] = ["claim", "settle", "sweep", "inspect"];
+const DYNAMODB_STORE_FILES: [&str; 9] =
+    ["connect", "store", "claim", "settle", "sweep", "inspect", "verify", "migrate", "error"];
 /// Who knows one transport knows all. A folder has no answers to classify, and takes the mail as it is.
 const TRANSPORT_FILES: [&str; 5] = ["config", "deliver", "error", "encode", "classify"];
 const FILE_TRANSPORT_FILES: [&str; 3] = ["config", "deliver", "error"];
@@ -59,18 +61,20 @@ fn walk(root: &Path, folder: &Path, found: &mut Vec<String>) -> std::io::Result<
 }
 
 pub fn check(sources: &[Source]) -> Vec<Breach> {
-    let mut breaches = same_names(sources, "crates/stores/", &STORE_FILES, ("memory", &MEMORY_STORE_FILES));
+    let special: [(&str, &[&str]); 2] =
+        [("memory", &MEMORY_STORE_FILES), ("dynamodb", &DYNAMODB_STORE_FILES)];
+    let mut breaches = same_names(sources, "crates/stores/", &STORE_FILES, &special);
     breaches.extend(same_names(
         sources,
         "crates/transports/",
         &TRANSPORT_FILES,
-        ("file", &FILE_TRANSPORT_FILES),
+        &[("file", &FILE_TRANSPORT_FILES)],
     ));
     breaches.extend(readme(sources));
     breaches
 }
 
-fn same_names(sources: &[Source], folder: &str, names: &[&str], special: (&str, &[&str])) -> Vec<Breach> {
+fn same_names(sources: &[Source], folder: &str, names: &[&str], special: &[(&str, &[&str])]) -> Vec<Breach> {
     let rust = |source: &&Source| source.is_rust();
     let mut members: Vec<&str> = sources
         .iter()
@@ -84,7 +88,8 @@ fn same_names(sources: &[Source], folder: &str, names: &[&str], special: (&str, 
     members.dedup();
     let mut breaches = Vec::new();
     for member in members {
-        let wanted = if member == special.0 { special.1 } else { names };
+        let own = special.iter().find(|(special, _)| *special == member);
+        let wanted = own.map_or(names, |(_, names)| names);
         for name in wanted {
             let (file, module) =
                 (format!("{folder}{member}/src/{name}.rs"), format!("{folder}{member}/src/{name}/mod.rs"));

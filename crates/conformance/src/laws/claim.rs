@@ -17,7 +17,9 @@ const WORKERS: usize = 8;
 const ROWS: usize = 600;
 
 pub(crate) async fn exclusive_claim(trial: &Trial) {
-    trial.put_ready(ROWS).await;
+    // The emulator copies its whole table for every transaction.
+    let rows = if trial.arena.kind() == Kind::DynamoDb { ROWS / 10 } else { ROWS };
+    trial.put_ready(rows).await;
     let names: Vec<String> = (0..WORKERS).map(|n| format!("worker-{n}")).collect();
     let workers = futures::future::join_all(names.iter().map(|name| trial.worker(name))).await;
     let claims = workers.into_iter().map(|worker| tokio::spawn(drain(worker)));
@@ -27,7 +29,7 @@ pub(crate) async fn exclusive_claim(trial: &Trial) {
     }
     let distinct: BTreeSet<_> = taken.iter().cloned().collect();
     assert_eq!(distinct.len(), taken.len(), "a row was claimed twice");
-    assert_eq!(taken.len(), ROWS, "a row was claimed by nobody");
+    assert_eq!(taken.len(), rows, "a row was claimed by nobody");
     for row in trial.rows().await {
         assert_eq!(row::state_of(&trial.subject, &row), Some(trial.subject.claimed()));
     }

@@ -1,5 +1,6 @@
 //! Fresh tables, one database or file for each trial.
 
+mod dynamodb;
 mod mariadb;
 mod memory;
 mod postgres;
@@ -15,6 +16,7 @@ pub async fn make(kind: Kind, subject: &Subject) -> Result<Box<dyn Arena>, Faile
         Kind::Memory => Box::new(memory::MemoryArena::new(subject)),
         Kind::Postgres => Box::new(postgres::PostgresArena::new(subject).await?),
         Kind::MariaDb => Box::new(mariadb::MariaDbArena::new(subject).await?),
+        Kind::DynamoDb => Box::new(dynamodb::DynamoDbArena::new(subject).await?),
         Kind::Sqlite => Box::new(sqlite::SqliteArena::new(subject).await?),
     })
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use postrider_contract::{Condition, Contract, Role, Stage};
 
+use postrider_seams::produce::KEY;
+
 use crate::column::{Kind, postgres_type};
 use crate::draft::{Draft, Source};
 use crate::table::Table;
 use crate::{Dialect, Error, Field, Script, Shape, Step, Yields};
 
-/// The member under which the caller gives a key, where the database makes none.
-pub const KEY: &str = "postrider id";
 /// The field that makes a repeated row harmless.
 const DEDUPE: &str = "dedupe";
 

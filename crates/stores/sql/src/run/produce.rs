@@ -1,11 +1,12 @@
 //! Writes a fresh row, as an application would.
 
+use postrider_seams::produce::KEY;
 use postrider_seams::row::{Detail, Lease, RowId, Value};
 use postrider_seams::store::{Class, Error, Settlement};
 
 use super::{Opened, Run};
 use crate::bind::{Given, tsid};
-use crate::produce::{KEY, needs_key, produce};
+use crate::produce::{needs_key, produce};
 
 impl Opened {
     /// Inserts one row, ready for the stage; answers its key.

@@ -1,0 +1,165 @@
+//! Requests: what is asked again, and for how long.
+//!
+//! Invariant: a request that the service turned away for its load is asked again with growing, random pauses, within
+//! the time that the caller has; a service that can't be reached is told at once, as the engine waits better than we.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::execute_transaction::ExecuteTransactionError;
+use aws_sdk_dynamodb::types::{AttributeValue, CancellationReason, ParameterizedStatement};
+use futures::{StreamExt as _, stream};
+use postrider_seams::store::{Class, Error};
+use tokio::time::Instant;
+
+use crate::connect::Database;
+use crate::error::{Trouble, classify, is_throttling};
+use crate::statement::Statement;
+
+/// One record as it comes.
+pub(crate) type Item = HashMap<String, AttributeValue>;
+
+/// For reads, which the engine can as well ask again.
+pub(crate) const BRIEFLY: Duration = Duration::from_secs(5);
+
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Requests made so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// `ExecuteStatement` that reads.
+    pub reads: u64,
+    /// `ExecuteTransaction`, and `ExecuteStatement` that writes.
+    pub writes: u64,
+}
+
+/// What came of a conditional write.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    Done,
+    /// Nothing was written: for each statement, was it one that its condition, or the lack of it, refused?
+    Refused(Vec<bool>),
+}
+
+impl Database {
+    pub fn usage(&self) -> Usage {
+        Usage { reads: self.reads.load(Relaxed), writes: self.writes.load(Relaxed) }
+    }
+
+    /// Several requests at once, within the settings' limit; answers in order.
+    pub(crate) async fn several<R: Future>(&self, requests: Vec<R>) -> Vec<R::Output> {
+        stream::iter(requests).buffered(self.settings.requests).collect().await
+    }
+
+    /// One page of a SELECT, and where the next begins.
+    pub(crate) async fn select(
+        &self,
+        what: &str,
+        statement: &Statement,
+        token: Option<&str>,
+        limit: Option<i32>,
+    ) -> Result<(Vec<Item>, Option<String>), Error> {
+        let place = self.settings.place();
+        patiently(BRIEFLY, || async {
+            self.reads.fetch_add(1, Relaxed);
+            let asked = self
+                .client()
+                .await
+                .execute_statement()
+                .statement(&statement.text)
+                .set_parameters(statement.parameters())
+                .set_next_token(token.map(str::to_owned))
+                .set_limit(limit)
+                .set_consistent_read(statement.consistent.then_some(true));
+            let got = asked.send().await.map_err(|cause| classify(&place, what, cause))?;
+            Ok((got.items.unwrap_or_default(), got.next_token))
+        })
+        .await
+    }
+
+    /// All statements or none, each under its own condition.
+    pub(crate) async fn write(
+        &self,
+        what: &str,
+        statements: &[Statement],
+        within: Duration,
+    ) -> Result<Written, Error> {
+        let place = self.settings.place();
+        // The same for every try: one whose answer was lost is not made twice.
+        let token = format!("{:032x}", rand::random::<u128>());
+        patiently(within, || async {
+            self.writes.fetch_add(1, Relaxed);
+            let mut asked = self.client().await.execute_transaction().client_request_token(&token);
+            for statement in statements {
+                let built = ParameterizedStatement::builder()
+                    .statement(&statement.text)
+                    .set_parameters(statement.parameters())
+                    .build()
+                    .expect("a statement has its text");
+                asked = asked.transact_statements(built);
+            }
+            let written = asked.send().await.map(|_| Written::Done);
+            // No answer: under the same token it can be asked again, and is done once.
+            written
+                .or_else(|cause| cancelled(&place, what, cause))
+                .map_err(|trouble| Trouble { throttled: trouble.throttled || trouble.unanswered, ..trouble })
+        })
+        .await
+    }
+}
+
+/// A cancelled transaction is an answer, if conditions alone were the cause.
+fn cancelled(place: &str, what: &str, cause: SdkError<ExecuteTransactionError>) -> Result<Written, Trouble> {
+    let reasons: Vec<String> = match cause.as_service_error() {
+        Some(ExecuteTransactionError::TransactionCanceledException(cancelled)) => {
+            let code = |reason: &CancellationReason| reason.code().unwrap_or("None").to_owned();
+            cancelled.cancellation_reasons().iter().map(code).collect()
+        }
+        _ => return Err(classify(place, what, cause)),
+    };
+    let refused: Vec<bool> = reasons.iter().map(|code| is_refusal(code)).collect();
+    if let Some(code) = reasons.iter().find(|code| is_throttling(code)) {
+        let text = format!("{place}: could not {what}: {code}");
+        let error = Error::new(Class::Transient, text).caused_by(cause);
+        return Err(Trouble { error, throttled: true, unanswered: false });
+    }
+    if refused.contains(&true) {
+        return Ok(Written::Refused(refused));
+    }
+    let text = format!("{place}: could not {what}: cancelled for {}", reasons.join(", "));
+    let error = Error::new(Class::Permanent, text).caused_by(cause);
+    Err(Trouble { error, throttled: false, unanswered: false })
+}
+
+/// By the condition, or by a record that is there already. AWS and its emulators name them with and without the end.
+fn is_refusal(code: &str) -> bool {
+    let code = code.strip_suffix("Exception").unwrap_or(code);
+    matches!(code, "ConditionalCheckFailed" | "DuplicateItem")
+}
+
+/// Asks again while the service asks us to slow down and there is time.
+pub(crate) async fn patiently<T, F, R>(within: Duration, ask: F) -> Result<T, Error>
+where
+    F: Fn() -> R,
+    R: Future<Output = Result<T, Trouble>>,
+{
+    let until = Instant::now() + within;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match ask().await {
+            Ok(answer) => return Ok(answer),
+            Err(trouble) if trouble.throttled && Instant::now() + pause < until => {
+                // Anywhere up to the whole pause: workers that were turned away together do not come back together.
+                tokio::time::sleep(pause.mul_f64(rand::random_range(0.0..=1.0))).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+            Err(trouble) => return Err(trouble.error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

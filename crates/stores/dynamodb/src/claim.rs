@@ -1,0 +1,199 @@
+//! Claim, load and extend.
+
+use std::collections::HashSet;
+use std::sync::atomic::Ordering::Relaxed;
+
+use postrider_contract::{Role, StateId, Transition};
+use postrider_rows::{counters, due_at, extended, has_attempts_left, is_barred, is_ours, state_of};
+use postrider_seams::row::Detail;
+use postrider_seams::store::Error;
+use postrider_seams::{Claimed, Fields, Lease, RowId, Value};
+use rand::seq::SliceRandom as _;
+
+use crate::ask::Written;
+use crate::record::Record;
+use crate::store::DynamoStore;
+
+impl DynamoStore {
+    pub(crate) async fn claim_records(&self, limit: usize) -> Result<Vec<Claimed>, Error> {
+        let mut taken = Vec::new();
+        let mut next = Some(i64::MAX);
+        for status in self.statuses(&self.stage().ready) {
+            let earliest = self.claim_in(&status, limit, &mut taken).await?;
+            next = next.zip(earliest).map(|(next, earliest)| next.min(earliest));
+        }
+        self.keep_next_due(next);
+        Ok(taken)
+    }
+
+    /// Takes rows in one state. Answers when the first of those left falls due, where it has seen them all.
+    async fn claim_in(
+        &self,
+        status: &str,
+        limit: usize,
+        taken: &mut Vec<Claimed>,
+    ) -> Result<Option<i64>, Error> {
+        let mut walk = self.walk("claim", Some(status));
+        let mut tried = HashSet::new();
+        let mut earliest = i64::MAX;
+        while taken.len() < limit {
+            let Some(page) = self.turn("claim", &mut walk).await? else {
+                return Ok(walk.saw_all().then_some(earliest));
+            };
+            let now = self.database.clock.now();
+            let (mut due, later): (Vec<Record>, Vec<Record>) = self
+                .with_ttl(page)
+                .await?
+                .into_iter()
+                .filter(|record| self.is_ready(record) && tried.insert(record.id.clone()))
+                .partition(|record| self.due_of(record) <= now);
+            earliest = later.iter().map(|record| self.due_of(record)).fold(earliest, i64::min);
+            self.arrange(&mut due);
+            let room = limit - taken.len();
+            let left = due.len() > room;
+            due.truncate(room);
+            taken.extend(self.claim_each(due).await?);
+            if taken.len() >= limit {
+                self.stop(&walk, left);
+            }
+        }
+        Ok(None)
+    }
+
+    async fn claim_each(&self, records: Vec<Record>) -> Result<Vec<Claimed>, Error> {
+        let wanted = records.len();
+        let claims = records.into_iter().map(|record| self.claim_one(record)).collect();
+        let claimed = self.database.several(claims).await;
+        // One that failed does not take with it what was claimed beside it.
+        let (done, failed): (Vec<_>, Vec<_>) = claimed.into_iter().partition(Result::is_ok);
+        let claimed: Vec<Claimed> = done.into_iter().flatten().flatten().collect();
+        if let (true, Some(Err(error))) = (claimed.is_empty(), failed.into_iter().next()) {
+            return Err(error);
+        }
+        self.contended.store(claimed.len() < wanted, Relaxed);
+        Ok(claimed)
+    }
+
+    /// The oldest first; but where other workers were faster, in no order, so that we do not all ask for the same.
+    fn arrange(&self, due: &mut [Record]) {
+        if self.contended.load(Relaxed) {
+            due.shuffle(&mut rand::rng());
+        } else {
+            due.sort_by_cached_key(|record| (self.time(record, Role::Updated), record.id.clone()));
+        }
+    }
+
+    async fn claim_one(&self, before: Record) -> Result<Option<Claimed>, Error> {
+        let nothing = Detail::new();
+        let given = self.given(&nothing, None);
+        let step = self.contract.lease_move(self.stage(), Transition::Claimed);
+        let Some(after) = self.make(&step, &before, &given).await? else { return Ok(None) };
+        let since = match due_at(&self.contract, self.stage(), &before.row) {
+            Some(i64::MIN) | None => {
+                self.time(&before, Role::Created).or_else(|| self.time(&before, Role::Updated))
+            }
+            due => due,
+        };
+        let claimed = Claimed {
+            lease: lease(&after),
+            counters: counters(&self.contract, self.stage(), &after.row),
+            from: state_of(&self.contract, &before.row),
+            group: None,
+            pool: None,
+            waited_micros: (given.now - since.unwrap_or(given.now)).max(0),
+            size: 0,
+            fields: Some(self.fields(&after)),
+        };
+        self.held.keep(after);
+        Ok(Some(claimed))
+    }
+
+    /// In a ready state, of ours, with an attempt left; due or not.
+    fn is_ready(&self, record: &Record) -> bool {
+        let state = state_of(&self.contract, &record.row);
+        state.is_some_and(|state| self.stage().ready.contains(&state))
+            && is_ours(&self.contract, &record.row)
+            && !is_barred(&self.contract, &record.row, self.database.clock.now())
+            && has_attempts_left(&self.contract, self.stage(), &record.row)
+    }
+
+    pub(crate) fn due_of(&self, record: &Record) -> i64 {
+        due_at(&self.contract, self.stage(), &record.row).unwrap_or(i64::MAX)
+    }
+
+    /// An index without the time to live: it is in the table.
+    async fn with_ttl(&self, page: Vec<Record>) -> Result<Vec<Record>, Error> {
+        if self.target.projects_ttl {
+            return Ok(page);
+        }
+        let wanted: Vec<Record> = page.into_iter().filter(|record| self.is_ready(record)).collect();
+        let read = wanted.iter().map(|record| self.current(&record.id)).collect();
+        self.database.several(read).await.into_iter().filter_map(Result::transpose).collect()
+    }
+
+    /// What `Latest` has in these states, each once.
+    pub(crate) fn statuses(&self, states: &[StateId]) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        for status in states.iter().map(|state| self.status_of(*state)) {
+            if !found.iter().any(|known| known == status) {
+                found.push(status.to_owned());
+            }
+        }
+        found
+    }
+
+    /// The `_META` record, from the table itself; none if its time to live is over.
+    pub(crate) async fn current(&self, id: &str) -> Result<Option<Record>, Error> {
+        let (items, _) = self.database.select("read a record", &self.target.meta(id), None, None).await?;
+        let now = self.database.clock.now();
+        let record = items.first().and_then(|item| Record::read(&self.layout, &self.target.ttl, item));
+        Ok(record.filter(|record| !record.is_expired(now)))
+    }
+
+    /// The record that a lease is about, if the lease still holds.
+    pub(crate) async fn leased(&self, lease: &Lease) -> Result<Option<Record>, Error> {
+        let RowId::Text(id) = &lease.id else { return Ok(None) };
+        let holds = |record: &Record| {
+            let state = state_of(&self.contract, &record.row);
+            record.updated.as_deref() == lease.fence.first().and_then(Value::as_text)
+                && self.claimed_states().iter().any(|claimed| state == Some(*claimed))
+        };
+        if let Some(known) = self.held.get(id).filter(holds) {
+            return Ok(Some(known));
+        }
+        Ok(self.current(id).await?.filter(holds))
+    }
+
+    pub(crate) async fn load_one(&self, lease: &Lease) -> Result<Option<Fields>, Error> {
+        let RowId::Text(id) = &lease.id else { return Ok(None) };
+        Ok(self.current(id).await?.map(|record| self.fields(&record)))
+    }
+
+    pub(crate) async fn extend_one(&self, held: &Lease) -> Result<Option<Lease>, Error> {
+        let Some(before) = self.leased(held).await? else { return Ok(None) };
+        let nothing = Detail::new();
+        let mut row = extended(&self.contract, self.stage(), &before.row, &self.given(&nothing, None));
+        self.move_time_on(&before.row, &mut row);
+        let statement = self.target.update_meta(&self.layout, &before, &row, before.ttl);
+        let within = self.stage().lease.duration / 4;
+        match self.database.write("extend a lease", &[statement], within).await? {
+            Written::Done => {
+                let after = self.after(&before, row, before.ttl);
+                let prolonged = lease(&after);
+                self.held.keep(after);
+                Ok(Some(prolonged))
+            }
+            Written::Refused(_) => Ok(None),
+        }
+    }
+
+    pub(crate) fn fields(&self, record: &Record) -> Fields {
+        let value = |column: &String| record.row.get(column).cloned().unwrap_or_default();
+        Fields::new(self.field_names.clone(), self.field_columns.iter().map(value).collect())
+    }
+}
+
+fn lease(record: &Record) -> Lease {
+    let fence = record.updated.clone().map_or(Value::Null, Value::Text);
+    Lease { id: RowId::Text(record.id.as_str().into()), fence: Box::new([fence]) }
+}

@@ -1,0 +1,81 @@
+//! The time. DynamoDB tells none that a statement could use, but every answer of it carries a `Date`: while our own
+//! clock agrees with it, ours is used, being finer; a clock that is wrong by more than a moment is corrected.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::time::{Duration, UNIX_EPOCH};
+
+use aws_sdk_dynamodb::config::interceptors::BeforeDeserializationInterceptorContextRef;
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
+use aws_sdk_dynamodb::error::BoxError;
+use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
+
+/// A `Date` has whole seconds, and an answer takes its time: closer than this is right.
+const AGREES: i64 = 2_000_000;
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Clock {
+    /// The service's time less ours, in microseconds; 0 while they agree.
+    ahead: Arc<AtomicI64>,
+}
+
+impl Clock {
+    /// Microseconds since 1970.
+    pub(crate) fn now(&self) -> i64 {
+        own() + self.ahead.load(Relaxed)
+    }
+
+    fn told(&self, date: &str) {
+        let Ok(date) = DateTime::from_str(date, DateTimeFormat::HttpDate) else { return };
+        // The middle of the second that it names.
+        let ahead = date.secs() * 1_000_000 + 500_000 - own();
+        self.ahead.store(if ahead.abs() > AGREES { ahead } else { 0 }, Relaxed);
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the clock: DynamoDB has none that a statement could name"
+)]
+fn own() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
+impl Intercept for Clock {
+    fn name(&self) -> &'static str {
+        "clock"
+    }
+
+    fn read_before_deserialization(
+        &self,
+        context: &BeforeDeserializationInterceptorContextRef<'_>,
+        _components: &RuntimeComponents,
+        _config: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        if let Some(date) = context.response().headers().get("date") {
+            self.told(date);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g5_a_clock_that_is_wrong_is_corrected_and_one_that_is_right_is_kept() {
+        let clock = Clock::default();
+        let text = |micros: i64| {
+            DateTime::from_secs(micros / 1_000_000).fmt(DateTimeFormat::HttpDate).expect("a date of today")
+        };
+        clock.told(&text(own()));
+        assert_eq!(clock.ahead.load(Relaxed), 0);
+        clock.told(&text(own() - 600_000_000));
+        assert!((clock.now() - own() + 600_000_000).abs() < AGREES, "ten minutes slow");
+        clock.told(&text(own()));
+        assert!((clock.now() - own()).abs() < 1000, "right again");
+        clock.told("no date");
+    }
+}

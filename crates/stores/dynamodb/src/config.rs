@@ -1,0 +1,138 @@
+//! Settings of one account's tables in one region.
+
+use std::fmt;
+use std::time::Duration;
+
+use postrider_broker::{Address, Secret};
+
+/// Settings that can't work, all mistakes at once; none holds a secret.
+pub use postrider_broker::Mistakes;
+
+const SERVICE: &str = "DynamoDB";
+
+/// How to reach the tables.
+#[derive(Clone)]
+pub struct Settings {
+    /// By default AWS's usual chain says.
+    pub region: Option<String>,
+    /// Fixed keys; without them AWS's usual chain is asked: environment, profile, web identity, container, instance.
+    pub credentials: Option<(String, Secret)>,
+    /// Another service that speaks DynamoDB, such as an emulator.
+    pub endpoint: Option<String>,
+    pub connect_timeout: Duration,
+    /// The longest wait for one answer.
+    pub timeout: Duration,
+    /// Requests of one call at once.
+    pub requests: usize,
+    /// This worker's id: unique per start.
+    pub instance: String,
+}
+
+impl Settings {
+    pub fn new(region: Option<String>) -> Self {
+        Self {
+            region,
+            credentials: None,
+            endpoint: None,
+            connect_timeout: Duration::from_secs(3),
+            timeout: Duration::from_secs(10),
+            requests: 16,
+            instance: format!("{:016x}", rand::random::<u64>()),
+        }
+    }
+
+    /// `dynamodb://ACCESS_KEY:SECRET_KEY@region?option=value`; keys and region may be left out: `dynamodb://`.
+    pub fn from_url(url: &str) -> Result<Self, Mistakes> {
+        let mut address = Address::parse(url, &[], 443);
+        let mut options = std::mem::take(&mut address.options);
+        if address.scheme != "dynamodb" {
+            options.mistake("the scheme must be dynamodb");
+        }
+        if address.hosts.len() > 1 || address.path.is_some_and(|path| !path.is_empty()) {
+            options.mistake(
+                "there is nothing after dynamodb:// but one region and ?options: contracts name their tables",
+            );
+        }
+        let mut settings = Self::new(address.hosts.into_iter().next().map(|host| host.name));
+        match (address.user, address.password) {
+            (Some(access), Some(secret)) => settings.credentials = Some((access, secret)),
+            (None, None) => {}
+            _ => options.mistake("an access key needs a secret key: dynamodb://ACCESS_KEY:SECRET_KEY@region"),
+        }
+        settings.endpoint = options.text("endpoint");
+        options.duration("connect_timeout", &mut settings.connect_timeout);
+        options.duration("timeout", &mut settings.timeout);
+        options.read("requests", "a whole number", &mut settings.requests);
+        let mut mistakes = options.finish();
+        mistakes.extend(settings.mistakes());
+        Mistakes::check(SERVICE, mistakes).map(|()| settings)
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if self.region.as_deref().is_some_and(|region| region.is_empty() || !region.bytes().all(plain)) {
+            mistakes.push("the region must be a name such as eu-west-1".to_owned());
+        }
+        let web = |endpoint: &str| endpoint.starts_with("http://") || endpoint.starts_with("https://");
+        if self.endpoint.as_deref().is_some_and(|endpoint| !web(endpoint)) {
+            mistakes.push("endpoint must begin with http:// or https://".to_owned());
+        }
+        for (name, value) in [("connect_timeout", self.connect_timeout), ("timeout", self.timeout)] {
+            if !(Duration::from_millis(100)..=Duration::from_mins(1)).contains(&value) {
+                mistakes.push(format!("{name} must be between 100ms and 1m"));
+            }
+        }
+        if !(1..=1000).contains(&self.requests) {
+            mistakes.push("requests must be between 1 and 1000".to_owned());
+        }
+        mistakes
+    }
+
+    /// Where it is, for messages: never the credentials.
+    pub fn place(&self) -> String {
+        match (&self.endpoint, &self.region) {
+            (Some(endpoint), _) => format!("DynamoDB at {endpoint}"),
+            (None, Some(region)) => format!("DynamoDB in {region}"),
+            (None, None) => "DynamoDB".to_owned(),
+        }
+    }
+}
+
+/// Without the keys.
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("region", &self.region)
+            .field("endpoint", &self.endpoint)
+            .field("instance", &self.instance)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_read() {
+        let url = "dynamodb://key:s%2Fcret@eu-west-1?endpoint=http://127.0.0.1:8000&timeout=5s";
+        let settings = Settings::from_url(url).unwrap();
+        assert_eq!(settings.region.as_deref(), Some("eu-west-1"));
+        assert_eq!(settings.endpoint.as_deref(), Some("http://127.0.0.1:8000"));
+        assert_eq!(settings.timeout, Duration::from_secs(5));
+        let (access, secret) = settings.credentials.clone().unwrap();
+        assert_eq!((access.as_str(), secret.reveal()), ("key", "s/cret"));
+        assert!(!format!("{settings:?} {}", settings.place()).contains("cret"));
+        assert!(Settings::from_url("dynamodb://").unwrap().region.is_none(), "AWS's usual chain says");
+    }
+
+    #[test]
+    fn every_mistake_is_told_at_once() {
+        let url = "dynamodb://key@a,b/emails?endpoint=ftp://x&timeout=1h&colour=red";
+        let mistakes = Settings::from_url(url).unwrap_err().mistakes.join("; ");
+        for word in ["nothing after", "secret key", "endpoint", "timeout", "colour"] {
+            assert!(mistakes.contains(word), "{word}: {mistakes}");
+        }
+    }
+}

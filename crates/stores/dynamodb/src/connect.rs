@@ -1,0 +1,127 @@
+//! Connecting: lazily, so that a process can start while the service is away.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use aws_config::{BehaviorVersion, Region};
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_smithy_http_client::tls;
+use postrider_contract::{Contract, Role};
+use postrider_seams::store::{Class, Error};
+use tokio::sync::OnceCell;
+
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::migrate::Migration;
+use crate::store::DynamoStore;
+use crate::verify::Shape;
+
+/// The one layout of records that this store has.
+const LAYOUT: &str = "meta_and_history";
+
+/// One account's tables in one region; every lane shares its connections.
+#[derive(Clone)]
+pub struct Database {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) clock: Clock,
+    pub(crate) reads: Arc<AtomicU64>,
+    pub(crate) writes: Arc<AtomicU64>,
+    client: Arc<OnceCell<Client>>,
+}
+
+impl Database {
+    /// Reads the settings; connects when first asked to do something, not here.
+    pub fn connect(settings: &Settings) -> Self {
+        Self {
+            settings: Arc::new(settings.clone()),
+            clock: Clock::default(),
+            reads: Arc::default(),
+            writes: Arc::default(),
+            client: Arc::default(),
+        }
+    }
+
+    /// Opens a contract's table for one stage. `lane` names the lane in messages. A service that is away answers a
+    /// transient error: try again.
+    pub async fn open(&self, contract: Contract, stage: &str, lane: &str) -> Result<Arc<DynamoStore>, Error> {
+        let place = self.settings.place();
+        let refused = |what: String| {
+            Error::new(Class::Misconfigured, format!("{place}: lane {lane} can't run there: {what}"))
+        };
+        let contract = adapted(contract).map_err(refused)?;
+        let Some(index) = contract.stages.iter().position(|known| known.name == stage) else {
+            return Err(refused(format!("contract {} has no stage {stage}", contract.name)));
+        };
+        let table = &contract.table.name;
+        let shape = Shape::read(self, &contract)
+            .await?
+            .ok_or_else(|| refused(format!("there is no table {table}: run `postrider migrate`")))?;
+        if let Some(mistake) = shape.mistakes(&contract).into_iter().next() {
+            return Err(refused(mistake));
+        }
+        Ok(Arc::new(DynamoStore::new(self.clone(), contract, index, shape.projects_ttl)))
+    }
+
+    /// Opens a contract for `migrate`, whether its table is there or not.
+    pub fn migration(&self, contract: Contract) -> Arc<Migration> {
+        Arc::new(Migration { database: self.clone(), contract })
+    }
+
+    pub(crate) async fn client(&self) -> &Client {
+        self.client.get_or_init(|| make_client(&self.settings, &self.clock)).await
+    }
+}
+
+/// Reads AWS's usual settings where ours are silent.
+async fn make_client(settings: &Settings, clock: &Clock) -> Client {
+    let http = aws_smithy_http_client::Builder::new()
+        .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
+        .build_https();
+    let timeouts = TimeoutConfig::builder()
+        .connect_timeout(settings.connect_timeout)
+        .operation_attempt_timeout(settings.timeout)
+        .build();
+    // What is tried again, and for how long, is decided in one place (`ask.rs`).
+    let mut loader = aws_config::defaults(BehaviorVersion::latest())
+        .http_client(http)
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(timeouts);
+    if let Some(region) = &settings.region {
+        loader = loader.region(Region::new(region.clone()));
+    }
+    if let Some(endpoint) = &settings.endpoint {
+        loader = loader.endpoint_url(endpoint);
+    }
+    if let Some((access, secret)) = &settings.credentials {
+        let keys =
+            aws_sdk_dynamodb::config::Credentials::new(access, secret.reveal(), None, None, "settings");
+        loader = loader.credentials_provider(keys);
+    }
+    let config = aws_sdk_dynamodb::config::Builder::from(&loader.load().await).interceptor(clock.clone());
+    Client::from_conf(config.build())
+}
+
+/// The contract as DynamoDB can run it: there is no version column (the specification has it 0), and the fence is
+/// the time of the last move, which every program that moves a record writes.
+pub fn adapted(mut contract: Contract) -> Result<Contract, String> {
+    let name = &contract.name;
+    match &contract.dynamodb {
+        Some(dynamodb) if dynamodb.layout == LAYOUT => {}
+        Some(dynamodb) => return Err(format!("`{}` is not a known layout: {LAYOUT} is", dynamodb.layout)),
+        None => return Err(format!("contract {name} has no [dynamodb] layout; `emails` has one")),
+    }
+    if contract.group.is_some() || !contract.joins.is_empty() {
+        return Err(format!("contract {name} has groups or joins, which DynamoDB can't claim by"));
+    }
+    let updated = contract.column(Role::Updated);
+    if updated.is_none() || contract.column(Role::ClaimedAt) != updated {
+        return Err(format!("contract {name}: `claimed_at` and `updated` must be one column there"));
+    }
+    contract.columns.0.remove(&Role::Version);
+    for stage in &mut contract.stages {
+        stage.lease.fence = vec![Role::ClaimedAt];
+    }
+    Ok(contract)
+}

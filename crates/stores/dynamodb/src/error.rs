@@ -1,0 +1,104 @@
+//! What the service's refusals mean to us.
+
+use std::error::Error as _;
+
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use postrider_seams::store::{Class, Error};
+
+/// A failed request: the error, and whether the service only asked us to slow down.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    pub error: Error,
+    pub throttled: bool,
+    /// No answer came: it may have been done.
+    pub unanswered: bool,
+}
+
+/// The service is there and has too much to do, or another transaction is at the same record.
+pub(crate) fn is_throttling(code: &str) -> bool {
+    matches!(
+        code,
+        "ProvisionedThroughputExceededException"
+            | "ProvisionedThroughputExceeded"
+            | "ThrottlingException"
+            | "ThrottlingError"
+            | "Throttling"
+            | "RequestLimitExceeded"
+            | "TransactionConflictException"
+            | "TransactionConflict"
+            | "TransactionInProgressException"
+            | "InternalServerError"
+            | "InternalFailure"
+            | "ServiceUnavailable"
+    )
+}
+
+fn is_ours_to_mend(code: &str) -> bool {
+    matches!(
+        code,
+        "ResourceNotFoundException"
+            | "AccessDeniedException"
+            | "UnrecognizedClientException"
+            | "InvalidClientTokenId"
+            | "InvalidSignatureException"
+            | "IncompleteSignature"
+            | "ExpiredTokenException"
+            | "ExpiredToken"
+            | "MissingAuthenticationToken"
+            | "MissingAuthenticationTokenException"
+            | "OptInRequired"
+    )
+}
+
+/// `what` we were at, such as "claim"; `place` names the service, never the keys.
+pub(crate) fn classify<E>(place: &str, what: &str, cause: SdkError<E>) -> Trouble
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    let code = cause.code().unwrap_or_default().to_owned();
+    let (class, text) = match &cause {
+        SdkError::TimeoutError(_) => (Class::Transient, "no answer in time".to_owned()),
+        SdkError::DispatchFailure(failure) if failure.is_other() => {
+            let text = format!("the request could not be made: {}", chain(&cause));
+            (Class::Misconfigured, text)
+        }
+        SdkError::DispatchFailure(_) | SdkError::ResponseError(_) => {
+            (Class::Transient, format!("it can't be reached: {}", chain(&cause)))
+        }
+        SdkError::ConstructionFailure(_) => {
+            (Class::Misconfigured, format!("the request could not be made: {}", chain(&cause)))
+        }
+        _ => {
+            let message = cause.message().unwrap_or("no message");
+            let class = match code.as_str() {
+                code if is_throttling(code) => Class::Transient,
+                code if is_ours_to_mend(code) => Class::Misconfigured,
+                "" => Class::Transient,
+                _ => Class::Permanent,
+            };
+            (class, format!("{code}: {message}"))
+        }
+    };
+    let error = Error::new(class, format!("{place}: could not {what}: {text}"));
+    let unanswered = matches!(cause, SdkError::TimeoutError(_) | SdkError::ResponseError(_));
+    Trouble { error: error.caused_by(cause), throttled: is_throttling(&code), unanswered }
+}
+
+/// The causes, from the outside in; the SDK's own words hold no credentials.
+fn chain<E: std::error::Error + 'static>(cause: &SdkError<E>) -> String {
+    let mut words = Vec::new();
+    let mut source = cause.source();
+    while let Some(error) = source {
+        words.push(error.to_string());
+        source = error.source();
+    }
+    words.join(": ")
+}
+
+pub(crate) fn no_such_move(name: &str) -> Error {
+    Error::new(Class::Permanent, format!("the contract has no `{name}`"))
+}
+
+pub(crate) fn unknown_state(name: &str) -> Error {
+    Error::new(Class::Permanent, format!("the contract has no state `{name}`"))
+}

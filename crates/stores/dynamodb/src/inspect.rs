@@ -1,0 +1,214 @@
+//! What operators see and do.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::types::AttributeValue;
+use postrider_contract::{OperatorMove, Role, StateId, Transition};
+use postrider_rows::{micros, state_of};
+use postrider_seams::Value;
+use postrider_seams::inspect::{COUNT_LIMIT, Count, Finding, Inspect, Lag, Page, Query, RowView, Which};
+use postrider_seams::store::Error;
+use tokio::time::Instant;
+
+use crate::error;
+use crate::layout::{self, ATTRIBUTES, META, REASON, STATUS, UPDATED_AT};
+use crate::record::Record;
+use crate::store::DynamoStore;
+use crate::verify;
+
+/// The lag is asked for every few seconds; here each answer is a walk over the index.
+const LAG_EVERY: Duration = Duration::from_mins(1);
+/// Requests for one page of a list, where few records match.
+const MOST_REQUESTS: usize = 100;
+
+impl DynamoStore {
+    fn view(&self, record: &Record) -> RowView {
+        let state =
+            state_of(&self.contract, &record.row).map(|state| self.contract.state(state).name.clone());
+        let shown = |(column, value): (&String, &Value)| {
+            let text = match value {
+                Value::Int(time) if self.layout.is_time(column) => Some(layout::time(*time)),
+                other => shown(other),
+            };
+            (column.clone(), text)
+        };
+        let mut columns: Vec<_> = record.row.iter().map(shown).collect();
+        columns.push((self.target.ttl.clone(), record.ttl.map(|ttl| ttl.to_string())));
+        RowView { id: record.id.clone(), state, columns }
+    }
+
+    fn state_named(&self, name: &str) -> Result<StateId, Error> {
+        self.contract.state_named(name).ok_or_else(|| error::unknown_state(name))
+    }
+
+    async fn which(&self, which: &Which) -> Result<Vec<Record>, Error> {
+        match which {
+            Which::Ids(ids) => {
+                let mut found = Vec::new();
+                for id in ids {
+                    found.extend(self.current(id).await?);
+                }
+                Ok(found)
+            }
+            Which::State { state, since, limit } => {
+                let oldest = since.map(|since| self.database.clock.now() - micros(since));
+                let young = |record: &Record| {
+                    oldest
+                        .is_none_or(|oldest| self.time(record, Role::Updated).is_some_and(|at| at >= oldest))
+                };
+                self.choose("operate", &[self.state_named(state)?], *limit as usize, young).await
+            }
+        }
+    }
+
+    async fn operate(
+        &self,
+        which: &Which,
+        rule: &OperatorMove,
+        transition: Transition,
+    ) -> Result<u64, Error> {
+        let chosen = self.which(which).await?;
+        let mut made = 0;
+        for pair in &rule.moves {
+            let step = self.contract.operator_move(self.stage(), transition, pair);
+            let is_in = |record: &&Record| state_of(&self.contract, &record.row) == Some(pair.0);
+            let records: Vec<Record> = chosen.iter().filter(is_in).cloned().collect();
+            made += self.make_each(&records, &step, None).await?;
+        }
+        Ok(made)
+    }
+
+    async fn oldest(&self) -> Result<Lag, Error> {
+        let now = self.database.clock.now();
+        let since = |record: &Record| match self.due_of(record) {
+            i64::MIN => self.time(record, Role::Created).or_else(|| self.time(record, Role::Updated)),
+            due => Some(due),
+        };
+        let ready = self.choose("lag", &self.stage().ready, usize::MAX, |_| true).await?;
+        let claimed = self.choose("lag", &self.claimed_states(), usize::MAX, |_| true).await?;
+        let due = ready.iter().filter_map(since).filter(|due| *due <= now).min();
+        let claim = claimed.iter().filter_map(|record| self.time(record, Role::ClaimedAt)).min();
+        #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
+        let seconds = |since: i64| (now - since) as f64 / 1e6;
+        Ok(Lag { oldest_due_seconds: due.map(seconds), oldest_claim_seconds: claim.map(seconds) })
+    }
+}
+
+fn shown(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Bool(value) => Some(value.to_string()),
+        Value::Int(value) => Some(value.to_string()),
+        Value::Float(value) => Some(value.to_string()),
+        Value::Text(value) => Some(value.clone()),
+        Value::Bytes(value) => Some(String::from_utf8_lossy(value).into_owned()),
+    }
+}
+
+/// One state's record in a line: when, and why.
+fn line(attributes: &std::collections::HashMap<String, AttributeValue>) -> String {
+    let text =
+        |name: &str| attributes.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str);
+    format!("{} {}", text(UPDATED_AT), text(REASON)).trim_end().to_owned()
+}
+
+#[async_trait]
+impl Inspect for DynamoStore {
+    async fn verify(&self) -> Result<Vec<Finding>, Error> {
+        verify::findings(self).await
+    }
+
+    /// One walk over the index, bounded.
+    async fn census(&self) -> Result<Vec<Count>, Error> {
+        let mut rows = vec![0_u64; self.contract.states.len()];
+        let mut walk = self.walk("census", None);
+        let mut seen = 0;
+        while seen < COUNT_LIMIT
+            && let Some(page) = self.turn("census", &mut walk).await?
+        {
+            seen += page.len() as u64;
+            for state in page.iter().filter_map(|record| state_of(&self.contract, &record.row)) {
+                rows[state.0] += 1;
+            }
+        }
+        let more = !walk.saw_all();
+        let count = |(state, rows): (&postrider_contract::State, u64)| Count {
+            state: state.name.clone(),
+            rows,
+            more: more && rows > 0,
+        };
+        Ok(self.contract.states.iter().zip(rows).map(count).collect())
+    }
+
+    /// In the order of the index: DynamoDB knows no other.
+    async fn browse(&self, query: &Query) -> Result<Page, Error> {
+        let wanted = query.state.as_deref().map(|state| self.state_named(state)).transpose()?;
+        let statement = self.target.by_state(wanted.map(|state| self.status_of(state)));
+        let now = self.database.clock.now();
+        let mut rows = Vec::new();
+        let mut next = query.after.clone();
+        for _ in 0..MOST_REQUESTS {
+            let room = (query.limit as usize).saturating_sub(rows.len());
+            let limit = i32::try_from(room).unwrap_or(i32::MAX).max(1);
+            let (items, token) =
+                self.database.select("list", &statement, next.as_deref(), Some(limit)).await?;
+            let records = items.iter().filter_map(|item| Record::read(&self.layout, &self.target.ttl, item));
+            let fits = |record: &Record| {
+                !record.is_expired(now)
+                    && (wanted.is_none() || state_of(&self.contract, &record.row) == wanted)
+            };
+            rows.extend(records.filter(fits).map(|record| self.view(&record)));
+            next = token;
+            if next.is_none() || rows.len() >= query.limit as usize {
+                break;
+            }
+        }
+        Ok(Page { rows, next })
+    }
+
+    /// The record, and a line for each state reached.
+    async fn show(&self, id: &str) -> Result<Option<RowView>, Error> {
+        let (items, _) = self.database.select("show", &self.target.all_of(id), None, None).await?;
+        let status =
+            |item: &crate::ask::Item| item.get(STATUS).and_then(|status| status.as_s().ok()).cloned();
+        let Some(meta) = items
+            .iter()
+            .find(|item| status(item).as_deref() == Some(META))
+            .and_then(|item| Record::read(&self.layout, &self.target.ttl, item))
+        else {
+            return Ok(None);
+        };
+        let mut view = self.view(&meta);
+        let reached = items.iter().filter_map(|item| {
+            let state = status(item).filter(|state| state != META)?;
+            let attributes = item.get(ATTRIBUTES)?.as_m().ok()?;
+            Some((format!("history.{state}"), Some(line(attributes))))
+        });
+        let mut reached: Vec<(String, Option<String>)> = reached.collect();
+        reached.sort_by(|a, b| a.1.cmp(&b.1));
+        view.columns.extend(reached);
+        Ok(Some(view))
+    }
+
+    async fn requeue(&self, which: &Which) -> Result<u64, Error> {
+        let rule = self.contract.requeue.as_ref().ok_or_else(|| error::no_such_move("requeue"))?;
+        self.operate(which, rule, Transition::Requeued).await
+    }
+
+    async fn cancel(&self, which: &Which) -> Result<u64, Error> {
+        let rule = self.contract.cancel.as_ref().ok_or_else(|| error::no_such_move("cancel"))?;
+        self.operate(which, rule, Transition::Cancelled).await
+    }
+
+    async fn lag(&self) -> Result<Lag, Error> {
+        let known = *self.lag.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, lag)) = known.filter(|(at, _)| at.elapsed() < LAG_EVERY) {
+            return Ok(lag);
+        }
+        let lag = self.oldest().await?;
+        *self.lag.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), lag));
+        Ok(lag)
+    }
+}

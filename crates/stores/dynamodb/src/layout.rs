@@ -1,0 +1,172 @@
+//! The layout: which attribute keeps which of the contract's columns, and in what form.
+//!
+//! ```text
+//! Id      Status      Attributes                                                            TTL
+//! 7f3a…   _META       { Latest, UpdatedAt, Reason, EMLFilePath, PayloadFilePath, Attempts, … }   epoch seconds
+//! 7f3a…   ACCEPTED    { UpdatedAt, Reason, … }                                              the same
+//! 7f3a…   INTAKING    { UpdatedAt, Reason, … }                                              the same
+//! ```
+
+use std::collections::BTreeSet;
+
+use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
+use aws_sdk_dynamodb::types::AttributeValue;
+use postrider_contract::{Contract, Role};
+use postrider_seams::Value;
+
+/// The sort key of the record that says where an e-mail is.
+pub(crate) const META: &str = "_META";
+pub(crate) const ID: &str = "Id";
+pub(crate) const STATUS: &str = "Status";
+pub(crate) const ATTRIBUTES: &str = "Attributes";
+pub(crate) const LATEST: &str = "Latest";
+pub(crate) const UPDATED_AT: &str = "UpdatedAt";
+pub(crate) const REASON: &str = "Reason";
+
+/// Names that other programs write for the same thing; read where ours is absent.
+const OTHER_NAMES: [(&str, &str); 1] = [("EMLFilePath", "EmlFilePath")];
+
+/// Column ↔ attribute.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    /// Column, attribute of `Attributes`.
+    pairs: Vec<(String, String)>,
+    times: BTreeSet<String>,
+    pub(crate) id: String,
+    pub(crate) status: String,
+    pub(crate) updated: String,
+}
+
+impl Layout {
+    pub(crate) fn new(contract: &Contract) -> Self {
+        let mut layout = Self {
+            pairs: Vec::new(),
+            times: BTreeSet::new(),
+            id: contract.table.id.clone(),
+            status: contract.column(Role::Status).unwrap_or("status").to_owned(),
+            updated: contract.column(Role::Updated).unwrap_or("updated_at").to_owned(),
+        };
+        let roles = Role::ALL.into_iter().filter(|role| *role != Role::Id);
+        for (role, column) in roles.filter_map(|role| Some((role, contract.column(role)?))) {
+            if role.is_time() {
+                layout.times.insert(column.to_owned());
+            }
+            layout.put(column, attribute_of(role).unwrap_or(column));
+        }
+        for (field, column) in contract.message_columns() {
+            let attribute = match field.as_str() {
+                "payload_path" => "PayloadFilePath",
+                "eml_path" => "EMLFilePath",
+                _ => &column,
+            };
+            layout.put(&column, attribute);
+        }
+        layout
+    }
+
+    /// The first name that a column gets stays.
+    fn put(&mut self, column: &str, attribute: &str) {
+        if !self.pairs.iter().any(|(known, _)| known == column) {
+            self.pairs.push((column.to_owned(), attribute.to_owned()));
+        }
+    }
+
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pairs.iter().map(|(column, attribute)| (column.as_str(), attribute.as_str()))
+    }
+
+    pub(crate) fn is_time(&self, column: &str) -> bool {
+        self.times.contains(column)
+    }
+
+    /// The column that an attribute is kept in; its own name where it has none.
+    pub(crate) fn column<'a>(&'a self, attribute: &'a str) -> &'a str {
+        self.pairs().find(|(_, known)| *known == attribute).map_or(attribute, |(column, _)| column)
+    }
+
+    pub(crate) fn written(&self, column: &str, value: &Value) -> AttributeValue {
+        match value {
+            Value::Int(micros) if self.is_time(column) => AttributeValue::S(time(*micros)),
+            Value::Int(int) => AttributeValue::N(int.to_string()),
+            Value::Float(float) => AttributeValue::N(float.to_string()),
+            Value::Bool(bool) => AttributeValue::Bool(*bool),
+            Value::Text(text) => AttributeValue::S(text.clone()),
+            Value::Bytes(bytes) => AttributeValue::B(aws_sdk_dynamodb::primitives::Blob::new(bytes.clone())),
+            Value::Null => AttributeValue::Null(true),
+        }
+    }
+
+    /// What can't be read as what it should be counts as absent.
+    pub(crate) fn read(&self, column: &str, value: &AttributeValue) -> Value {
+        match value {
+            AttributeValue::S(text) if self.is_time(column) => micros(text).map_or(Value::Null, Value::Int),
+            AttributeValue::S(text) => Value::Text(text.clone()),
+            AttributeValue::N(number) if self.is_time(column) => number
+                .parse::<i64>()
+                .map_or(Value::Null, |seconds| Value::Int(seconds.saturating_mul(1_000_000))),
+            AttributeValue::N(number) => number
+                .parse()
+                .map(Value::Int)
+                .or_else(|_| number.parse().map(Value::Float))
+                .unwrap_or(Value::Null),
+            AttributeValue::Bool(bool) => Value::Bool(*bool),
+            AttributeValue::B(bytes) => Value::Bytes(bytes.clone().into_inner()),
+            _ => Value::Null,
+        }
+    }
+}
+
+fn attribute_of(role: Role) -> Option<&'static str> {
+    Some(match role {
+        Role::Status => LATEST,
+        Role::Updated | Role::ClaimedAt => UPDATED_AT,
+        Role::Error => REASON,
+        Role::Created => "CreatedAt",
+        Role::Attempts => "Attempts",
+        Role::Due => "NextAttemptAt",
+        _ => return None,
+    })
+}
+
+/// The name that ours is also known by.
+pub(crate) fn other_name(attribute: &str) -> Option<&'static str> {
+    OTHER_NAMES.iter().find(|(ours, _)| *ours == attribute).map(|(_, other)| *other)
+}
+
+pub(crate) fn is_other_name(attribute: &str) -> bool {
+    OTHER_NAMES.iter().any(|(_, other)| *other == attribute)
+}
+
+/// RFC 3339 in UTC, to the microsecond.
+pub(crate) fn time(micros: i64) -> String {
+    let nanos = u32::try_from(micros.rem_euclid(1_000_000) * 1000).expect("less than a second");
+    let time = DateTime::from_secs_and_nanos(micros.div_euclid(1_000_000), nanos);
+    time.fmt(DateTimeFormat::DateTime).unwrap_or_else(|_| "9999-12-31T00:00:00Z".to_owned())
+}
+
+/// RFC 3339 with any offset.
+pub(crate) fn micros(text: &str) -> Option<i64> {
+    let time = DateTime::from_str(text, DateTimeFormat::DateTimeWithOffset).ok()?;
+    let micros = i64::from(time.subsec_nanos()) / 1000;
+    time.secs().checked_mul(1_000_000)?.checked_add(micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rfc_3339() {
+        assert_eq!(time(1_767_225_600_000_001), "2026-01-01T00:00:00.000001Z");
+        assert_eq!(time(1_767_225_600_000_000), "2026-01-01T00:00:00Z");
+        assert_eq!(time(postrider_rows::NEVER), "9999-12-31T00:00:00Z");
+        for text in
+            ["2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00", "2025-12-31T18:15:00.000000000-05:45"]
+        {
+            assert_eq!(micros(text), Some(1_767_225_600_000_000), "{text}");
+        }
+        assert_eq!(micros("2026-01-01T00:00:00.123456789Z"), Some(1_767_225_600_123_456));
+        assert_eq!(micros("yesterday"), None);
+        assert_eq!(micros(&time(postrider_rows::NEVER)), Some(postrider_rows::NEVER));
+    }
+}

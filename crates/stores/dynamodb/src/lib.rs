@@ -1,0 +1,34 @@
+//! E-mails in one DynamoDB table: a `_META` record that says where each e-mail is, and a record for each state reached.
+//!
+//! Owns: the layout of the records (`layout.rs`), the PartiQL that reads and moves them, and what is true of DynamoDB
+//! alone: an index that lags, no clock, no order, throttling. Must not: decide anything; what a move writes is the
+//! contract's to say. Invariant: no record changes but by a transaction whose condition names the state and the
+//! `UpdatedAt` that the worker saw; the index is only a hint.
+
+mod ask;
+mod claim;
+mod clock;
+mod config;
+mod connect;
+mod error;
+mod inspect;
+mod layout;
+mod locks;
+mod make;
+mod migrate;
+mod pages;
+mod produce;
+mod record;
+mod settle;
+mod statement;
+mod store;
+mod suppressions;
+mod sweep;
+mod verify;
+
+pub use ask::Usage;
+pub use config::{Mistakes, Settings};
+pub use connect::{Database, adapted};
+pub use migrate::Migration;
+pub use store::DynamoStore;
+pub use suppressions::SuppressionList;

@@ -1,0 +1,168 @@
+//! Makes a move: one transaction for the `_META` record and the records of the states.
+
+use std::time::Duration;
+
+use postrider_contract::{Claimed, Condition, Literal, Move, Role, StateId, Transition};
+use postrider_rows::{Given, Row, int, moved, state_of};
+use postrider_seams::Value;
+use postrider_seams::row::Detail;
+use postrider_seams::store::Error;
+
+use crate::ask::Written;
+use crate::layout;
+use crate::record::Record;
+use crate::statement::Statement;
+use crate::store::DynamoStore;
+
+/// What becomes of the records of the states left and reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Reached for the first time.
+    Forward,
+    /// Back to a state that has its record; what was left goes, so that it can be reached again.
+    Back { forget: bool },
+}
+
+impl DynamoStore {
+    pub(crate) fn given<'a>(&'a self, nothing: &'a Detail, reason: Option<&'a str>) -> Given<'a> {
+        Given {
+            now: self.database.clock.now(),
+            worker: &self.database.settings.instance,
+            delay: Duration::ZERO,
+            reason,
+            receipt: None,
+            envelope: nothing,
+            outcome: nothing,
+        }
+    }
+
+    /// The record as the move made it; `None` where it is no longer what `before` says.
+    pub(crate) async fn make(
+        &self,
+        step: &Move<'_>,
+        before: &Record,
+        given: &Given<'_>,
+    ) -> Result<Option<Record>, Error> {
+        let mut row = moved(&self.contract, step, &before.row, given, &mut 0);
+        self.move_time_on(&before.row, &mut row);
+        debug_assert!(
+            step.to.is_none() || state_of(&self.contract, &row) == step.to,
+            "a move's writes satisfy its target"
+        );
+        let ttl = self.ttl_after(step, before, given.now);
+        let within = self.stage().lease.duration / 4;
+        let reach = self.reach(step, &before.row, &row);
+        for flipped in [false, true] {
+            let statements = self.statements(before, &row, ttl, given.reason, reach, flipped);
+            match self.database.write(step.transition.name(), &statements, within).await? {
+                Written::Done => return Ok(Some(self.after(before, row, ttl))),
+                // The `_META` record comes first: it alone decides who may move.
+                Written::Refused(which) if which.first() == Some(&true) => return Ok(None),
+                // The state's record is there where none was expected, or the other way round.
+                Written::Refused(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn after(&self, before: &Record, row: Row, ttl: Option<i64>) -> Record {
+        let updated = int(row.get(&self.layout.updated).unwrap_or(&Value::Null)).map(layout::time);
+        Record { id: before.id.clone(), row, updated, ttl, legacy_ttl: false }
+    }
+
+    /// Every move has a time of its own, later than the one before it: it is what tells claims apart.
+    pub(crate) fn move_time_on(&self, before: &Row, after: &mut Row) {
+        let old = before.get(&self.layout.updated).and_then(int);
+        let new = after.get(&self.layout.updated).and_then(int);
+        if let (Some(old), Some(new)) = (old, new)
+            && new <= old
+        {
+            after.insert(self.layout.updated.clone(), Value::Int(old + 1));
+        }
+    }
+
+    fn statements(
+        &self,
+        before: &Record,
+        row: &Row,
+        ttl: Option<i64>,
+        reason: Option<&str>,
+        reach: Reach,
+        flipped: bool,
+    ) -> Vec<Statement> {
+        let status =
+            |row: &Row| row.get(&self.layout.status).and_then(Value::as_text).unwrap_or_default().to_owned();
+        let mut statements = vec![self.target.update_meta(&self.layout, before, row, ttl)];
+        if reach == (Reach::Back { forget: true }) {
+            statements.push(self.target.delete(&before.id, &status(&before.row)));
+        }
+        let history = Record::history(&self.layout, row, reason);
+        let insert = (reach == Reach::Forward) != flipped;
+        statements.push(if insert {
+            self.target.insert(&before.id, &status(row), history, ttl)
+        } else {
+            self.target.update(&before.id, &status(row), history, ttl)
+        });
+        statements
+    }
+
+    fn reach(&self, step: &Move<'_>, before: &Row, after: &Row) -> Reach {
+        let status = |row: &Row| row.get(&self.layout.status).cloned();
+        if status(before) == status(after) {
+            return Reach::Back { forget: false };
+        }
+        let ready = step
+            .stage
+            .ready
+            .iter()
+            .any(|ready| Some(self.status_of(*ready)) == status(after).as_ref().and_then(Value::as_text));
+        let operators = step.transition == Transition::Requeued;
+        match (ready, operators) {
+            // What was given up stays on record.
+            (_, true) => Reach::Back { forget: false },
+            (true, false) => Reach::Back { forget: true },
+            (false, false) => Reach::Forward,
+        }
+    }
+
+    /// The text that `Latest` has in a state.
+    pub(crate) fn status_of(&self, state: StateId) -> &str {
+        let conditions = &self.contract.state(state).conditions;
+        let text = conditions.iter().find_map(|(column, condition)| match condition {
+            Condition::Is(Literal::Text(text)) if *column == self.layout.status => Some(text.as_str()),
+            _ => None,
+        });
+        text.unwrap_or_default()
+    }
+
+    /// `Latest` of the rows that a worker holds.
+    pub(crate) fn claimed_states(&self) -> Vec<StateId> {
+        match self.stage().claimed {
+            Claimed::State(state) => vec![state],
+            Claimed::Same => self.stage().ready.clone(),
+        }
+    }
+
+    /// Kept as it is; set where the state reached has a retention and the record has no time to live; taken away when
+    /// an operator revives what only the retention had doomed.
+    fn ttl_after(&self, step: &Move<'_>, before: &Record, now: i64) -> Option<i64> {
+        let rule = |state: Option<StateId>| {
+            let rules = self.contract.retention.iter();
+            state.and_then(|state| rules.clone().find(|rule| rule.state == state))
+        };
+        let seconds = |micros: i64, rule: &postrider_contract::Retention| {
+            micros / 1_000_000 + i64::try_from(rule.after.as_secs()).unwrap_or(i64::MAX / 4)
+        };
+        let was = before.row.get(&self.layout.updated).and_then(int);
+        let doomed = rule(state_of(&self.contract, &before.row))
+            .zip(was)
+            .is_some_and(|(rule, since)| before.ttl == Some(seconds(since, rule)));
+        let kept = before.ttl.filter(|_| !(doomed && step.transition == Transition::Requeued));
+        kept.or_else(|| rule(step.to).map(|rule| seconds(now, rule)))
+    }
+
+    /// The role's column of a record, as a time.
+    pub(crate) fn time(&self, record: &Record, role: Role) -> Option<i64> {
+        record.row.get(self.contract.column(role)?).and_then(int)
+    }
+}

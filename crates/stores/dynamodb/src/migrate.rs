@@ -1,0 +1,221 @@
+//! Makes the table, its index and its time to live; adds what an existing table lacks. It never drops or changes.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, CreateGlobalSecondaryIndexAction, GlobalSecondaryIndex,
+    GlobalSecondaryIndexUpdate, KeySchemaElement, KeyType, Projection, ProjectionType, ScalarAttributeType,
+    TimeToLiveSpecification,
+};
+use postrider_contract::Contract;
+use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::store::{Class, Error};
+use tokio::time::Instant;
+
+use crate::ask::{BRIEFLY, patiently};
+use crate::connect::{Database, adapted};
+use crate::error::classify;
+use crate::layout::{ATTRIBUTES, ID, STATUS};
+use crate::statement::Target;
+use crate::store::DynamoStore;
+use crate::verify::Shape;
+
+/// A table takes seconds, an index over a large one much longer.
+const LONGEST_WAIT: Duration = Duration::from_mins(10);
+const BETWEEN: Duration = Duration::from_millis(500);
+
+/// A contract's table, whether it is there or not.
+pub struct Migration {
+    pub(crate) database: Database,
+    pub(crate) contract: Contract,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Table,
+    Index,
+    TimeToLive,
+}
+
+impl Migration {
+    fn target(&self) -> Target {
+        Target::new(&self.contract, true)
+    }
+
+    async fn steps(&self) -> Result<Vec<Step>, Error> {
+        let misfit = |what: String| {
+            Error::new(Class::Misconfigured, format!("{}: {what}", self.database.settings.place()))
+        };
+        adapted(self.contract.clone()).map_err(misfit)?;
+        let Some(shape) = Shape::read(&self.database, &self.contract).await? else {
+            return Ok(vec![Step::Table, Step::TimeToLive]);
+        };
+        if let Some(mistake) = shape.key_mistakes(&self.target()).into_iter().next() {
+            return Err(misfit(format!("{mistake}; a table's key can't be changed: name another table")));
+        }
+        let index = (!shape.has_index()).then_some(Step::Index);
+        let ttl = shape.ttl.is_none().then_some(Step::TimeToLive);
+        Ok(index.into_iter().chain(ttl).collect())
+    }
+
+    /// As somebody without us would do it.
+    fn command(&self, step: Step) -> String {
+        let Target { table, index, ttl, .. } = self.target();
+        let index = format!(
+            "{{\"IndexName\":\"{index}\",\"KeySchema\":[{{\"AttributeName\":\"{STATUS}\",\"KeyType\":\"HASH\"}},\
+             {{\"AttributeName\":\"{ID}\",\"KeyType\":\"RANGE\"}}],\"Projection\":{{\"ProjectionType\":\"INCLUDE\",\
+             \"NonKeyAttributes\":[\"{ATTRIBUTES}\",\"{ttl}\"]}}}}"
+        );
+        let names = format!(
+            "--attribute-definitions AttributeName={ID},AttributeType=S AttributeName={STATUS},AttributeType=S"
+        );
+        match step {
+            Step::Table => format!(
+                "aws dynamodb create-table --table-name {table} --billing-mode PAY_PER_REQUEST {names} --key-schema \
+                 AttributeName={ID},KeyType=HASH AttributeName={STATUS},KeyType=RANGE \
+                 --global-secondary-indexes '[{index}]'"
+            ),
+            Step::Index => format!(
+                "aws dynamodb update-table --table-name {table} {names} \
+                 --global-secondary-index-updates '[{{\"Create\":{index}}}]'"
+            ),
+            Step::TimeToLive => format!(
+                "aws dynamodb update-time-to-live --table-name {table} \
+                 --time-to-live-specification Enabled=true,AttributeName={ttl}"
+            ),
+        }
+    }
+
+    async fn make(&self, step: Step) -> Result<(), Error> {
+        let place = self.database.settings.place();
+        let target = self.target();
+        patiently(BRIEFLY, || async {
+            let client = self.database.client().await;
+            match step {
+                Step::Table => {
+                    let asked = client
+                        .create_table()
+                        .table_name(&target.table)
+                        .billing_mode(BillingMode::PayPerRequest)
+                        .set_attribute_definitions(Some(definitions()))
+                        .set_key_schema(Some(key(ID, STATUS)))
+                        .global_secondary_indexes(index(&target));
+                    asked.send().await.map(drop).map_err(|cause| classify(&place, "create the table", cause))
+                }
+                Step::Index => {
+                    let GlobalSecondaryIndex { index_name, key_schema, projection, .. } = index(&target);
+                    let create = CreateGlobalSecondaryIndexAction::builder()
+                        .index_name(index_name)
+                        .set_key_schema(Some(key_schema))
+                        .set_projection(projection)
+                        .build()
+                        .expect("an index has a name, a key and a projection");
+                    let asked = client
+                        .update_table()
+                        .table_name(&target.table)
+                        .set_attribute_definitions(Some(definitions()))
+                        .global_secondary_index_updates(
+                            GlobalSecondaryIndexUpdate::builder().create(create).build(),
+                        );
+                    asked.send().await.map(drop).map_err(|cause| classify(&place, "create the index", cause))
+                }
+                Step::TimeToLive => {
+                    let specification = TimeToLiveSpecification::builder()
+                        .enabled(true)
+                        .attribute_name(&target.ttl)
+                        .build()
+                        .expect("it has a name and is on");
+                    let asked = client.update_time_to_live().table_name(&target.table);
+                    let asked = asked.time_to_live_specification(specification);
+                    asked
+                        .send()
+                        .await
+                        .map(drop)
+                        .map_err(|cause| classify(&place, "switch on the time to live", cause))
+                }
+            }
+        })
+        .await?;
+        self.wait().await
+    }
+
+    /// Until table and index are there to be used.
+    async fn wait(&self) -> Result<(), Error> {
+        let until = Instant::now() + LONGEST_WAIT;
+        loop {
+            if Shape::read(&self.database, &self.contract).await?.is_some_and(|shape| shape.ready) {
+                return Ok(());
+            }
+            if Instant::now() > until {
+                let text = format!(
+                    "table {} is still being made; run `postrider migrate` again later",
+                    self.target().table
+                );
+                return Err(Error::new(Class::Transient, text));
+            }
+            tokio::time::sleep(BETWEEN).await;
+        }
+    }
+}
+
+fn definitions() -> Vec<AttributeDefinition> {
+    let text = |name: &str| {
+        AttributeDefinition::builder()
+            .attribute_name(name)
+            .attribute_type(ScalarAttributeType::S)
+            .build()
+            .expect("it has a name and a type")
+    };
+    vec![text(ID), text(STATUS)]
+}
+
+fn key(partition: &str, sort: &str) -> Vec<KeySchemaElement> {
+    let part = |name: &str, kind: KeyType| {
+        KeySchemaElement::builder()
+            .attribute_name(name)
+            .key_type(kind)
+            .build()
+            .expect("it has a name and a kind")
+    };
+    vec![part(partition, KeyType::Hash), part(sort, KeyType::Range)]
+}
+
+fn index(target: &Target) -> GlobalSecondaryIndex {
+    let projection = Projection::builder()
+        .projection_type(ProjectionType::Include)
+        .non_key_attributes(ATTRIBUTES)
+        .non_key_attributes(&target.ttl);
+    GlobalSecondaryIndex::builder()
+        .index_name(&target.index)
+        .set_key_schema(Some(key(STATUS, ID)))
+        .projection(projection.build())
+        .build()
+        .expect("an index has a name, a key and a projection")
+}
+
+#[async_trait]
+impl Migrate for Migration {
+    async fn plan(&self, _options: Options) -> Result<Vec<String>, Error> {
+        Ok(self.steps().await?.into_iter().map(|step| self.command(step)).collect())
+    }
+
+    async fn apply(&self, _options: Options) -> Result<Vec<String>, Error> {
+        let steps = self.steps().await?;
+        for step in &steps {
+            self.make(*step).await?;
+        }
+        Ok(steps.into_iter().map(|step| self.command(step)).collect())
+    }
+}
+
+#[async_trait]
+impl Migrate for DynamoStore {
+    async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
+        Migration { database: self.database.clone(), contract: self.contract.clone() }.plan(options).await
+    }
+
+    async fn apply(&self, options: Options) -> Result<Vec<String>, Error> {
+        Migration { database: self.database.clone(), contract: self.contract.clone() }.apply(options).await
+    }
+}

@@ -1,0 +1,110 @@
+//! Walks the index: one page after another, from where the last walk stopped.
+//!
+//! Invariant: a walk is bounded; what it did not see, the next one begins with.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+
+use postrider_seams::store::{Class, Error};
+
+use crate::record::Record;
+use crate::store::DynamoStore;
+
+/// Records that a page looks at: few first, as most claims are small, then more.
+const FIRST_PAGE: i32 = 100;
+const LARGEST_PAGE: i32 = 1600;
+/// Pages of one walk.
+const MOST_PAGES: usize = 50;
+
+/// Where walks stopped, by what they were for.
+#[derive(Debug, Default)]
+pub(crate) struct Cursors(Mutex<HashMap<String, String>>);
+
+impl Cursors {
+    fn take(&self, walk: &str) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(walk)
+    }
+
+    fn keep(&self, walk: &str, token: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(walk.to_owned(), token);
+    }
+}
+
+/// One walk over the `_META` records in a state.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    name: String,
+    status: Option<String>,
+    /// Where the page that was read last begins, and where the next does.
+    here: Option<String>,
+    next: Option<String>,
+    /// It began in the middle, so it goes on from the start when it comes to the end.
+    wraps: bool,
+    pages: usize,
+    size: i32,
+    ended: bool,
+}
+
+impl Walk {
+    /// Has it seen every record?
+    pub(crate) fn saw_all(&self) -> bool {
+        self.ended && self.pages < MOST_PAGES
+    }
+}
+
+impl DynamoStore {
+    /// `purpose` keeps the places of different walks over the same state apart.
+    pub(crate) fn walk(&self, purpose: &str, status: Option<&str>) -> Walk {
+        let name = format!("{purpose} {}", status.unwrap_or_default());
+        let next = self.cursors.take(&name);
+        Walk {
+            name,
+            status: status.map(str::to_owned),
+            here: None,
+            wraps: next.is_some(),
+            next,
+            pages: 0,
+            size: if self.contended.load(Relaxed) { 4 * FIRST_PAGE } else { FIRST_PAGE },
+            ended: false,
+        }
+    }
+
+    /// The next page's records; `None` at the end. Records whose time to live is over are left out.
+    pub(crate) async fn turn(&self, what: &str, walk: &mut Walk) -> Result<Option<Vec<Record>>, Error> {
+        if walk.ended {
+            return Ok(None);
+        }
+        let statement = self.target.by_state(walk.status.as_deref());
+        let asked = self.database.select(what, &statement, walk.next.as_deref(), Some(walk.size)).await;
+        let (items, next) = match asked {
+            // A place of an earlier walk that the service no longer knows.
+            Err(error) if error.class == Class::Permanent && walk.wraps && walk.pages == 0 => {
+                walk.next = None;
+                self.database.select(what, &statement, None, Some(walk.size)).await?
+            }
+            other => other?,
+        };
+        walk.here = std::mem::replace(&mut walk.next, next);
+        walk.pages += 1;
+        walk.size = (walk.size * 2).min(LARGEST_PAGE);
+        if walk.next.is_none() {
+            walk.ended = !std::mem::take(&mut walk.wraps);
+        }
+        if walk.pages >= MOST_PAGES && !walk.ended {
+            walk.ended = true;
+            self.stop(walk, false);
+        }
+        let now = self.database.clock.now();
+        let records = items.iter().filter_map(|item| Record::read(&self.layout, &self.target.ttl, item));
+        Ok(Some(records.filter(|record| !record.is_expired(now)).collect()))
+    }
+
+    /// The walk has what it wants. `left`: some of the last page as well is still to be taken.
+    pub(crate) fn stop(&self, walk: &Walk, left: bool) {
+        let place = if left { &walk.here } else { &walk.next };
+        if let Some(token) = place {
+            self.cursors.keep(&walk.name, token.clone());
+        }
+    }
+}

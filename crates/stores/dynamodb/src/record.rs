@@ -1,0 +1,92 @@
+//! A `_META` record as read: the contract's row, and what the row does not say.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use postrider_rows::Row;
+use postrider_seams::Value;
+
+use crate::ask::Item;
+use crate::layout::{self, ATTRIBUTES, ID, LATEST, Layout, UPDATED_AT};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Record {
+    pub id: String,
+    pub row: Row,
+    /// As it is written, to the letter: the fence, and the condition of every move.
+    pub updated: Option<String>,
+    /// At the root, else where old records keep it.
+    pub ttl: Option<i64>,
+    /// It is where old records keep it; the next move takes it to the root.
+    pub legacy_ttl: bool,
+}
+
+impl Record {
+    /// `None` for what is no e-mail: no `Attributes`, or no `Latest` in them.
+    pub(crate) fn read(layout: &Layout, ttl: &str, item: &Item) -> Option<Self> {
+        let (Some(AttributeValue::S(id)), Some(AttributeValue::M(attributes))) =
+            (item.get(ID), item.get(ATTRIBUTES))
+        else {
+            return None;
+        };
+        attributes.get(LATEST)?.as_s().ok()?;
+        let mut row = Row::from([(layout.id.clone(), Value::Text(id.clone()))]);
+        for (name, value) in attributes.iter().filter(|(name, _)| !layout::is_other_name(name)) {
+            let column = layout.column(name);
+            row.insert(column.to_owned(), layout.read(column, value));
+        }
+        for (column, attribute) in layout.pairs() {
+            if !row.contains_key(column)
+                && let Some(value) = layout::other_name(attribute).and_then(|other| attributes.get(other))
+            {
+                row.insert(column.to_owned(), layout.read(column, value));
+            }
+        }
+        let root = item.get(ttl).and_then(seconds);
+        let legacy = attributes.get(ttl).and_then(seconds);
+        row.remove(ttl);
+        Some(Self {
+            id: id.clone(),
+            row,
+            updated: attributes.get(UPDATED_AT).and_then(|value| value.as_s().ok()).cloned(),
+            ttl: root.or(legacy),
+            legacy_ttl: attributes.contains_key(ttl),
+        })
+    }
+
+    /// DynamoDB may take days to delete it; for us it is gone.
+    pub(crate) fn is_expired(&self, now: i64) -> bool {
+        self.ttl.is_some_and(|ttl| ttl <= now / 1_000_000)
+    }
+
+    /// What the record of one state keeps, from the `_META` record's row.
+    pub(crate) fn history(
+        layout: &Layout,
+        row: &Row,
+        reason: Option<&str>,
+    ) -> HashMap<String, AttributeValue> {
+        let mut attributes = HashMap::new();
+        for (column, attribute) in
+            layout.pairs().filter(|(_, attribute)| !matches!(*attribute, LATEST | layout::REASON))
+        {
+            match row.get(column) {
+                None | Some(Value::Null) => {}
+                Some(value) => {
+                    attributes.insert(attribute.to_owned(), layout.written(column, value));
+                }
+            }
+        }
+        if let Some(reason) = reason {
+            attributes.insert(layout::REASON.to_owned(), AttributeValue::S(reason.to_owned()));
+        }
+        attributes
+    }
+}
+
+/// Unix seconds.
+fn seconds(value: &AttributeValue) -> Option<i64> {
+    match value {
+        AttributeValue::N(number) => number.parse().ok(),
+        _ => None,
+    }
+}

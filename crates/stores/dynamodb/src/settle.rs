@@ -1,0 +1,69 @@
+//! Settle: fenced moves, several at once.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use postrider_rows::Given;
+use postrider_seams::Lease;
+use postrider_seams::store::{Class, Error, Held, Settlement};
+
+use crate::store::DynamoStore;
+
+/// Moves that were made in a call that failed as a whole: the engine will ask for them again.
+#[derive(Debug, Default)]
+pub(crate) struct Made(Mutex<HashSet<String>>);
+
+impl Made {
+    fn keep(&self, leases: impl Iterator<Item = String>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(leases);
+    }
+
+    fn take(&self, lease: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(lease)
+    }
+}
+
+fn name(lease: &Lease) -> String {
+    format!("{} {:?}", lease.id, lease.fence)
+}
+
+impl DynamoStore {
+    pub(crate) async fn settle_all(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+        let moving = moves.iter().map(|settlement| self.settle_one(settlement)).collect();
+        let settled: Vec<Result<Held, Error>> = self.database.several(moving).await;
+        if settled.iter().all(Result::is_ok) {
+            return settled.into_iter().collect();
+        }
+        let done = moves.iter().zip(&settled).filter(|(_, made)| matches!(made, Ok(Held::Held)));
+        self.made.keep(done.map(|(settlement, _)| name(&settlement.lease)));
+        settled.into_iter().collect()
+    }
+
+    async fn settle_one(&self, settlement: &Settlement) -> Result<Held, Error> {
+        if self.made.take(&name(&settlement.lease)) {
+            return Ok(Held::Held);
+        }
+        match self.settle_fenced(settlement).await {
+            // What DynamoDB can't take is left to its lease; the others go on.
+            Err(error) if error.class == Class::Permanent => {
+                tracing::error!(row = %settlement.lease.id, %error, "a row can't be settled; it is left to its lease");
+                Ok(Held::Lost)
+            }
+            other => other,
+        }
+    }
+
+    async fn settle_fenced(&self, settlement: &Settlement) -> Result<Held, Error> {
+        let Some(before) = self.leased(&settlement.lease).await? else { return Ok(Held::Lost) };
+        let given = Given {
+            delay: settlement.delay,
+            receipt: settlement.receipt.as_deref(),
+            outcome: &settlement.outcome,
+            ..self.given(&settlement.envelope, settlement.reason.as_deref())
+        };
+        let step = self.contract.lease_move(self.stage(), settlement.transition);
+        let made = self.make(&step, &before, &given).await?;
+        self.held.forget(&before.id);
+        Ok(if made.is_some() { Held::Held } else { Held::Lost })
+    }
+}

@@ -1,0 +1,195 @@
+//! PartiQL: the specification's statements, with the conditions that make two workers safe.
+//!
+//! Invariant: values are bound; names are the layout's or the contract's, and quoted.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use postrider_contract::Contract;
+use postrider_rows::Row;
+use postrider_seams::Value;
+
+use crate::layout::{ATTRIBUTES, LATEST, Layout, META};
+use crate::record::Record;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Statement {
+    pub text: String,
+    values: Vec<AttributeValue>,
+    /// For reads of the table itself.
+    pub consistent: bool,
+}
+
+impl Statement {
+    pub(crate) fn new(text: String, values: Vec<AttributeValue>) -> Self {
+        Self { text, values, consistent: false }
+    }
+
+    /// None where there is nothing to bind: an empty list is an error.
+    pub(crate) fn parameters(&self) -> Option<Vec<AttributeValue>> {
+        (!self.values.is_empty()).then(|| self.values.clone())
+    }
+}
+
+/// Where the statements go.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub table: String,
+    pub index: String,
+    /// The attribute that DynamoDB deletes records by.
+    pub ttl: String,
+    /// Does the index have it?
+    pub projects_ttl: bool,
+}
+
+pub(crate) fn text(text: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(text.into())
+}
+
+fn number(number: i64) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+impl Target {
+    pub(crate) fn new(contract: &Contract, projects_ttl: bool) -> Self {
+        let dynamodb = contract.dynamodb.as_ref();
+        let table = match &contract.table.schema {
+            // A dot is part of a table's name there.
+            Some(schema) => format!("{schema}.{}", contract.table.name),
+            None => contract.table.name.clone(),
+        };
+        Self {
+            table,
+            index: dynamodb.map_or_else(|| "StatusIndex".to_owned(), |names| names.index.clone()),
+            ttl: dynamodb.map_or_else(|| "TTL".to_owned(), |names| names.ttl.clone()),
+            projects_ttl,
+        }
+    }
+
+    /// `_META` records in one state, or all, from the index.
+    pub(crate) fn by_state(&self, status: Option<&str>) -> Statement {
+        let Self { table, index, ttl, .. } = self;
+        let ttl = if self.projects_ttl { format!(", \"{ttl}\"") } else { String::new() };
+        let mut query = format!(
+            "SELECT \"Id\", \"Status\", \"Attributes\"{ttl} FROM \"{table}\".\"{index}\" WHERE \"Status\"=?"
+        );
+        let mut values = vec![text(META)];
+        if let Some(status) = status {
+            query.push_str(" AND \"Attributes\".\"Latest\"=?");
+            values.push(text(status));
+        }
+        Statement::new(query, values)
+    }
+
+    /// One `_META` record, as it is now.
+    pub(crate) fn meta(&self, id: &str) -> Statement {
+        let query = format!("SELECT * FROM \"{}\" WHERE \"Id\"=? AND \"Status\"=?", self.table);
+        Statement { consistent: true, ..Statement::new(query, vec![text(id), text(META)]) }
+    }
+
+    /// All records of one e-mail, as they are now.
+    pub(crate) fn all_of(&self, id: &str) -> Statement {
+        let query = format!("SELECT * FROM \"{}\" WHERE \"Id\"=?", self.table);
+        Statement { consistent: true, ..Statement::new(query, vec![text(id)]) }
+    }
+
+    /// Moves the `_META` record, if it is still in the state and of the time that we saw.
+    pub(crate) fn update_meta(
+        &self,
+        layout: &Layout,
+        before: &Record,
+        after: &Row,
+        ttl: Option<i64>,
+    ) -> Statement {
+        let (mut sets, mut removes, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for (column, attribute) in layout.pairs() {
+            let (old, new) = (before.row.get(column), after.get(column));
+            let path = format!("\"{ATTRIBUTES}\".\"{attribute}\"");
+            match new {
+                None | Some(Value::Null) if matches!(old, None | Some(Value::Null)) => {}
+                None | Some(Value::Null) => removes.push(path),
+                Some(value) if old != new || column == layout.updated => {
+                    sets.push(format!("{path}=?"));
+                    values.push(layout.written(column, value));
+                }
+                Some(_) => {}
+            }
+        }
+        let root = format!("\"{}\"", self.ttl);
+        match ttl {
+            Some(ttl) => {
+                sets.push(format!("{root}=?"));
+                values.push(number(ttl));
+            }
+            None if before.ttl.is_some() => removes.push(root),
+            None => {}
+        }
+        if before.legacy_ttl {
+            removes.push(format!("\"{ATTRIBUTES}\".\"{}\"", self.ttl));
+        }
+        if let Some(first) = removes.first_mut() {
+            first.insert_str(0, " REMOVE ");
+        }
+        let mut query = format!(
+            "UPDATE \"{}\" SET {}{} WHERE \"Id\"=? AND \"Status\"=? AND \"{ATTRIBUTES}\".\"{LATEST}\"=?",
+            self.table,
+            sets.join(", "),
+            removes.join(" REMOVE "),
+        );
+        values.extend([text(&before.id), text(META)]);
+        let status = before.row.get(&layout.status).and_then(Value::as_text).unwrap_or_default();
+        values.push(text(status));
+        match &before.updated {
+            Some(updated) => {
+                query += " AND \"Attributes\".\"UpdatedAt\"=?";
+                values.push(text(updated));
+            }
+            None => query += " AND \"Attributes\".\"UpdatedAt\" IS MISSING",
+        }
+        Statement::new(query, values)
+    }
+
+    /// The record of a state that the e-mail reaches for the first time; also the `_META` record of a fresh one.
+    pub(crate) fn insert(
+        &self,
+        id: &str,
+        status: &str,
+        attributes: HashMap<String, AttributeValue>,
+        ttl: Option<i64>,
+    ) -> Statement {
+        let mut members = "'Id': ?, 'Status': ?, 'Attributes': ?".to_owned();
+        let mut values = vec![text(id), text(status), AttributeValue::M(attributes)];
+        if let Some(ttl) = ttl {
+            members = format!("{members}, '{}': ?", self.ttl);
+            values.push(number(ttl));
+        }
+        Statement::new(format!("INSERT INTO \"{}\" VALUE {{{members}}}", self.table), values)
+    }
+
+    /// The record of a state that the e-mail comes back to.
+    pub(crate) fn update(
+        &self,
+        id: &str,
+        status: &str,
+        attributes: HashMap<String, AttributeValue>,
+        ttl: Option<i64>,
+    ) -> Statement {
+        let root = format!("\"{}\"", self.ttl);
+        let mut values = vec![AttributeValue::M(attributes)];
+        let ttl = if let Some(ttl) = ttl {
+            values.push(number(ttl));
+            format!(", {root}=?")
+        } else {
+            format!(" REMOVE {root}")
+        };
+        values.extend([text(id), text(status)]);
+        let query =
+            format!("UPDATE \"{}\" SET \"{ATTRIBUTES}\"=?{ttl} WHERE \"Id\"=? AND \"Status\"=?", self.table);
+        Statement::new(query, values)
+    }
+
+    pub(crate) fn delete(&self, id: &str, status: &str) -> Statement {
+        let query = format!("DELETE FROM \"{}\" WHERE \"Id\"=? AND \"Status\"=?", self.table);
+        Statement::new(query, vec![text(id), text(status)])
+    }
+}

@@ -1,0 +1,188 @@
+//! The store: one stage of one contract on one table.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_contract::{Contract, Stage};
+use postrider_seams::inspect::Lag;
+use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
+use postrider_seams::{Claimed, Fields, Lease, Store, Want};
+use tokio::time::Instant;
+
+use crate::connect::Database;
+use crate::layout::Layout;
+use crate::pages::Cursors;
+use crate::record::Record;
+use crate::settle::Made;
+use crate::statement::Target;
+
+/// Records that one settle takes well: each is a transaction of its own.
+const BATCH: usize = 100;
+/// Records that a worker keeps in mind, however many leases it lost.
+const HELD_LIMIT: usize = 10_000;
+/// How long what a claim has seen stands for the next due time.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// One stage of one contract on one table.
+pub struct DynamoStore {
+    pub(crate) database: Database,
+    pub(crate) contract: Contract,
+    stage: usize,
+    pub(crate) layout: Layout,
+    pub(crate) target: Target,
+    pub(crate) field_names: Arc<[String]>,
+    pub(crate) field_columns: Vec<String>,
+    pub(crate) cursors: Cursors,
+    pub(crate) held: Holdings,
+    /// Another worker took what the last claim wanted.
+    pub(crate) contended: AtomicBool,
+    pub(crate) made: Made,
+    next_due: Mutex<Option<(Instant, i64)>>,
+    pub(crate) lag: Mutex<Option<(Instant, Lag)>>,
+}
+
+impl DynamoStore {
+    pub(crate) fn new(database: Database, contract: Contract, stage: usize, projects_ttl: bool) -> Self {
+        let (names, columns): (Vec<_>, Vec<_>) = contract.message_columns().into_iter().unzip();
+        Self {
+            database,
+            layout: Layout::new(&contract),
+            target: Target::new(&contract, projects_ttl),
+            contract,
+            stage,
+            field_names: names.into(),
+            field_columns: columns,
+            cursors: Cursors::default(),
+            held: Holdings::default(),
+            contended: AtomicBool::new(false),
+            made: Made::default(),
+            next_due: Mutex::default(),
+            lag: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn stage(&self) -> &Stage {
+        &self.contract.stages[self.stage]
+    }
+
+    /// When the first record that a claim left falls due, if it saw them all; `i64::MAX` for none.
+    pub(crate) fn keep_next_due(&self, due: Option<i64>) {
+        *self.next_due.lock().unwrap_or_else(PoisonError::into_inner) = due.map(|due| (Instant::now(), due));
+    }
+
+    /// What the last claim saw, if that was just now: a walk over the index is not cheap.
+    fn seen_next_due(&self) -> Option<i64> {
+        let seen = self.next_due.lock().unwrap_or_else(PoisonError::into_inner).take();
+        seen.filter(|(at, _)| at.elapsed() < FRESH).map(|(_, due)| due)
+    }
+}
+
+/// Records as our claims made them, so that a settle needs no read. The fence decides whether they still hold.
+#[derive(Debug, Default)]
+pub(crate) struct Holdings(Mutex<HashMap<String, Record>>);
+
+impl Holdings {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Record>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn keep(&self, record: Record) {
+        let mut held = self.lock();
+        if held.len() >= HELD_LIMIT {
+            held.clear();
+        }
+        held.insert(record.id.clone(), record);
+    }
+
+    pub(crate) fn get(&self, id: &str) -> Option<Record> {
+        self.lock().get(id).cloned()
+    }
+
+    pub(crate) fn forget(&self, id: &str) {
+        self.lock().remove(id);
+    }
+}
+
+#[async_trait]
+impl Store for DynamoStore {
+    fn capabilities(&self) -> Capabilities {
+        let lease = self.stage().lease.duration;
+        Capabilities {
+            notifies: false,
+            claimers: 1,
+            settlers: 4,
+            settle_batch: BATCH,
+            lease,
+            extend_every: lease / 3,
+            recipient_results: self.contract.keeps_recipient_results(),
+        }
+    }
+
+    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+        self.claim_records(want.limit as usize).await
+    }
+
+    async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
+        let loads = leases.iter().map(|lease| self.load_one(lease)).collect();
+        self.database.several(loads).await.into_iter().collect()
+    }
+
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+        self.settle_all(moves).await
+    }
+
+    async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
+        let extensions = leases.iter().map(|lease| self.extend_one(lease)).collect();
+        self.database.several(extensions).await.into_iter().collect()
+    }
+
+    async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
+        self.reclaim_records(limit as usize).await
+    }
+
+    async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
+        match sweep {
+            SweepKind::Spent => self.sweep_spent(limit as usize).await,
+            SweepKind::Contract(index) => self.sweep_contract(index, limit as usize).await,
+        }
+    }
+
+    /// DynamoDB deletes records by their time to live, which the move into a state with a retention sets.
+    async fn purge(&self, _limit: u32) -> Result<u64, Error> {
+        Ok(0)
+    }
+
+    async fn next_due(&self) -> Result<Option<Duration>, Error> {
+        let now = self.database.clock.now();
+        let mut earliest = self.seen_next_due();
+        if earliest.is_none() {
+            let ready = self.choose("look ahead", &self.stage().ready, usize::MAX, |_| true).await?;
+            earliest = ready.iter().map(|record| self.due_of(record)).min();
+        }
+        let left = |due: i64| Duration::from_micros(u64::try_from(due.saturating_sub(now)).unwrap_or(0));
+        Ok(earliest.filter(|due| *due < i64::MAX).map(left))
+    }
+
+    async fn wake(&self, deadline: Instant) {
+        tokio::time::sleep_until(deadline).await;
+    }
+
+    async fn lock(&self, name: &str, ttl: Duration) -> Result<bool, Error> {
+        self.take_lock(name, ttl).await
+    }
+
+    async fn unlock(&self, name: &str) -> Result<(), Error> {
+        self.give_lock(name).await
+    }
+
+    async fn paused(&self, lane: &str) -> Result<bool, Error> {
+        self.is_paused(lane).await
+    }
+
+    async fn set_paused(&self, lane: &str, paused: bool) -> Result<(), Error> {
+        self.pause(lane, paused).await
+    }
+}

@@ -1,0 +1,93 @@
+//! The moves that no lease guards: reclaim and sweeps. Each still names the state and the time that it saw.
+
+use postrider_contract::{ATTEMPTS_SPENT, LEASE_EXPIRED, Move, StateId};
+use postrider_rows::{counters, has_attempts_left, is_ours, is_time, lease_end, state_of};
+use postrider_seams::row::Detail;
+use postrider_seams::store::{Error, Reclaimed};
+
+use crate::record::Record;
+use crate::store::DynamoStore;
+
+impl DynamoStore {
+    /// Up to `limit` records in these states that pass.
+    pub(crate) async fn choose(
+        &self,
+        purpose: &str,
+        states: &[StateId],
+        limit: usize,
+        passes: impl Fn(&Record) -> bool + Send,
+    ) -> Result<Vec<Record>, Error> {
+        let mut chosen: Vec<Record> = Vec::new();
+        for status in self.statuses(states) {
+            let mut walk = self.walk(purpose, Some(&status));
+            while chosen.len() < limit
+                && let Some(page) = self.turn(purpose, &mut walk).await?
+            {
+                let fits = |record: &Record| {
+                    state_of(&self.contract, &record.row).is_some_and(|state| states.contains(&state))
+                        && is_ours(&self.contract, &record.row)
+                        && passes(record)
+                };
+                let room = limit - chosen.len();
+                let mut page: Vec<Record> = page.into_iter().filter(fits).collect();
+                page.retain(|record| !chosen.iter().any(|known| known.id == record.id));
+                let left = page.len() > room;
+                page.truncate(room);
+                chosen.extend(page);
+                if chosen.len() >= limit {
+                    self.stop(&walk, left);
+                }
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Makes one move of each; answers how many were still what they had been.
+    pub(crate) async fn make_each(
+        &self,
+        records: &[Record],
+        step: &Move<'_>,
+        reason: Option<&str>,
+    ) -> Result<u64, Error> {
+        let nothing = Detail::new();
+        let mut made = 0;
+        for record in records {
+            let given = self.given(&nothing, reason);
+            made += u64::from(self.make(step, record, &given).await?.is_some());
+        }
+        Ok(made)
+    }
+
+    pub(crate) async fn reclaim_records(&self, limit: usize) -> Result<Reclaimed, Error> {
+        let (contract, stage) = (&self.contract, self.stage());
+        let now = self.database.clock.now();
+        // A claim without a time that can be read would be held for ever.
+        let expired = |record: &Record| lease_end(contract, stage, &record.row).is_none_or(|end| end < now);
+        let found = self.choose("reclaim", &self.claimed_states(), limit, expired).await?;
+        let is_last =
+            |record: &Record| stage.lease.spend && stage.is_last(&counters(contract, stage, &record.row));
+        let (dead, back): (Vec<Record>, Vec<Record>) = found.into_iter().partition(is_last);
+        let (to_dead, to_retry) =
+            (contract.reclaim_move(stage, stage.dead), contract.reclaim_move(stage, stage.retry));
+        Ok(Reclaimed {
+            dead: self.make_each(&dead, &to_dead, Some(LEASE_EXPIRED)).await?,
+            retried: self.make_each(&back, &to_retry, Some(LEASE_EXPIRED)).await?,
+        })
+    }
+
+    pub(crate) async fn sweep_spent(&self, limit: usize) -> Result<u64, Error> {
+        let (contract, stage) = (&self.contract, self.stage());
+        let spent = |record: &Record| !has_attempts_left(contract, stage, &record.row);
+        let found = self.choose("sweep", &stage.ready, limit, spent).await?;
+        self.make_each(&found, &contract.spent_move(stage), Some(ATTEMPTS_SPENT)).await
+    }
+
+    pub(crate) async fn sweep_contract(&self, index: usize, limit: usize) -> Result<u64, Error> {
+        let rule = &self.contract.sweeps[index];
+        let now = self.database.clock.now();
+        let is_time = |record: &Record| is_time(rule, &record.row, now);
+        let found = self.choose("sweep", &rule.from, limit, is_time).await?;
+        let step = self.contract.sweep_move(self.stage(), rule);
+        self.make_each(&found, &step, rule.reason.as_deref()).await
+    }
+}

@@ -1,0 +1,229 @@
+//! What the table is, against what it should be.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
+use aws_sdk_dynamodb::types::{
+    GlobalSecondaryIndexDescription, KeyType, ProjectionType, TableDescription, TimeToLiveStatus,
+};
+use postrider_contract::Contract;
+use postrider_rows::state_of;
+use postrider_seams::inspect::{Finding, Level};
+use postrider_seams::store::Error;
+
+use crate::ask::{BRIEFLY, patiently};
+use crate::connect::Database;
+use crate::error::classify;
+use crate::layout::{ATTRIBUTES, ID, META, STATUS};
+use crate::locks::OURS;
+use crate::statement::Target;
+use crate::store::DynamoStore;
+
+/// Past this, every poll reads so much of the index that it should be told.
+const MANY: i64 = 100_000;
+/// Records that `check` looks at.
+const LOOKED_AT: i32 = 1000;
+
+/// A table as DynamoDB describes it.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    keys: Vec<(String, KeyType)>,
+    /// Key and whether `Attributes` is projected; `None` where there is no such index.
+    index: Option<(Vec<(String, KeyType)>, bool)>,
+    pub projects_ttl: bool,
+    pub ready: bool,
+    records: i64,
+    pub ttl: Option<String>,
+}
+
+impl Shape {
+    /// `None` where there is no table.
+    pub(crate) async fn read(database: &Database, contract: &Contract) -> Result<Option<Self>, Error> {
+        let target = Target::new(contract, true);
+        let place = database.settings.place();
+        let described = patiently(BRIEFLY, || async {
+            let asked = database.client().await.describe_table().table_name(&target.table);
+            match asked.send().await {
+                Ok(described) => Ok(described.table),
+                Err(cause) if cause.code() == Some("ResourceNotFoundException") => Ok(None),
+                Err(cause) => Err(classify(&place, "describe the table", cause)),
+            }
+        });
+        let Some(table) = described.await? else { return Ok(None) };
+        let ttl = patiently(BRIEFLY, || async {
+            let asked = database.client().await.describe_time_to_live().table_name(&target.table);
+            match asked.send().await {
+                Ok(described) => Ok(described.time_to_live_description),
+                // Who may use the table may not be allowed to see this.
+                Err(cause) if cause.code() == Some("AccessDeniedException") => Ok(None),
+                Err(cause) => Err(classify(&place, "describe the time to live", cause)),
+            }
+        });
+        let ttl = ttl.await?.filter(|described| {
+            matches!(
+                described.time_to_live_status,
+                Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)
+            )
+        });
+        Ok(Some(Self::of(&table, &target, ttl.and_then(|described| described.attribute_name))))
+    }
+
+    fn of(table: &TableDescription, target: &Target, ttl: Option<String>) -> Self {
+        let found =
+            table.global_secondary_indexes().iter().find(|index| index.index_name() == Some(&target.index));
+        let projects = |name: &str| {
+            let projection = found.and_then(|index| index.projection());
+            projection.is_some_and(|projection| {
+                projection.projection_type() == Some(&ProjectionType::All)
+                    || projection.non_key_attributes().iter().any(|known| known == name)
+            })
+        };
+        Self {
+            keys: keys(table.key_schema()),
+            index: found.map(|index| (keys(index.key_schema()), projects(ATTRIBUTES))),
+            projects_ttl: projects(&target.ttl),
+            ready: table.table_status().is_none_or(|status| status.as_str() == "ACTIVE")
+                && found.is_none_or(|index| {
+                    index.index_status().is_none_or(|status| status.as_str() == "ACTIVE")
+                }),
+            records: found.and_then(GlobalSecondaryIndexDescription::item_count).unwrap_or(0),
+            ttl,
+        }
+    }
+
+    pub(crate) fn has_index(&self) -> bool {
+        self.index.is_some()
+    }
+
+    /// What `migrate` can't mend, or has not yet.
+    pub(crate) fn mistakes(&self, contract: &Contract) -> Vec<String> {
+        let target = Target::new(contract, true);
+        let mut mistakes = self.key_mistakes(&target);
+        match &self.index {
+            None => mistakes.push(format!(
+                "table {} has no index {}: run `postrider migrate`",
+                target.table, target.index
+            )),
+            Some((keys, attributes)) => {
+                if keys.first() != Some(&(STATUS.to_owned(), KeyType::Hash)) {
+                    mistakes.push(format!("index {} must have {STATUS} as its partition key", target.index));
+                }
+                if !attributes {
+                    mistakes.push(format!("index {} must project {ATTRIBUTES}", target.index));
+                }
+            }
+        }
+        mistakes
+    }
+
+    pub(crate) fn key_mistakes(&self, target: &Target) -> Vec<String> {
+        let wanted = [(ID.to_owned(), KeyType::Hash), (STATUS.to_owned(), KeyType::Range)];
+        if self.keys == wanted {
+            return Vec::new();
+        }
+        vec![format!("table {} must have the key {ID} (partition) and {STATUS} (sort)", target.table)]
+    }
+}
+
+fn keys(schema: &[aws_sdk_dynamodb::types::KeySchemaElement]) -> Vec<(String, KeyType)> {
+    schema.iter().map(|key| (key.attribute_name.clone(), key.key_type.clone())).collect()
+}
+
+pub(crate) async fn findings(store: &DynamoStore) -> Result<Vec<Finding>, Error> {
+    let finding = |level, text: String| Finding { level, text, mend: None };
+    let contract = &store.contract;
+    let Some(shape) = Shape::read(&store.database, contract).await? else {
+        let text = format!("there is no table {}: run `postrider migrate`", store.target.table);
+        return Ok(vec![finding(Level::Error, text)]);
+    };
+    let mut found: Vec<Finding> =
+        shape.mistakes(contract).into_iter().map(|text| finding(Level::Error, text)).collect();
+    if found.is_empty() {
+        let text = "every move is a transaction under the state and the time that the worker saw: two workers are safe";
+        found.push(finding(Level::Ok, text.to_owned()));
+    }
+    let ttl = &store.target.ttl;
+    match shape.ttl.as_deref() {
+        Some(name) if name == ttl => found.push(finding(Level::Ok, format!("records are deleted by {ttl}"))),
+        Some(other) => {
+            let text = format!(
+                "the time to live is kept in {other}, the contract's is {ttl}: records of ours are not deleted"
+            );
+            found.push(finding(Level::Warning, text));
+        }
+        None => {
+            let text = format!(
+                "the time to live is off: records with a {ttl} are ignored once it is over, but not deleted"
+            );
+            found.push(finding(Level::Warning, text));
+        }
+    }
+    if !shape.projects_ttl {
+        let text =
+            format!("the index does not have {ttl}: it is read from the table, one more request a record");
+        found.push(finding(Level::Warning, text));
+    }
+    if shape.records > MANY {
+        let text = format!(
+            "the index has about {} records, and every poll reads all of them that are finished as well: set a retention",
+            shape.records
+        );
+        found.push(finding(Level::Warning, text));
+    }
+    found.extend(strange_records(store).await?.into_iter().map(|text| finding(Level::Warning, text)));
+    Ok(found)
+}
+
+/// Records that no lane will ever take: of a state that the contract does not know, or without a `_META` record.
+async fn strange_records(store: &DynamoStore) -> Result<Vec<String>, Error> {
+    let mut unknown: BTreeMap<String, u32> = BTreeMap::new();
+    let mut walk = store.walk("check", None);
+    if let Some(page) = store.turn("check", &mut walk).await? {
+        for record in page.iter().filter(|record| state_of(&store.contract, &record.row).is_none()) {
+            let latest = record.row.get(&store.layout.status).and_then(postrider_seams::Value::as_text);
+            *unknown.entry(latest.unwrap_or_default().to_owned()).or_default() += 1;
+        }
+    }
+    let mut found: Vec<String> = unknown
+        .into_iter()
+        .map(|(state, count)| {
+            format!(
+                "{count} records are in state `{state}`, which the contract does not know; no lane takes them"
+            )
+        })
+        .collect();
+    let orphans = orphans(store).await?;
+    if let Some(first) = orphans.first() {
+        found.push(format!(
+            "{} e-mails have no {META} record, such as {first}; no lane takes them",
+            orphans.len()
+        ));
+    }
+    Ok(found)
+}
+
+/// Among the first records of the table.
+async fn orphans(store: &DynamoStore) -> Result<Vec<String>, Error> {
+    let place = store.database.settings.place();
+    let scanned = patiently(BRIEFLY, || async {
+        let asked = store.database.client().await.scan().table_name(&store.target.table).limit(LOOKED_AT);
+        asked.send().await.map_err(|cause| classify(&place, "look at the table", cause))
+    });
+    let mut has_meta: BTreeMap<String, bool> = BTreeMap::new();
+    for item in scanned.await?.items() {
+        let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok());
+        if let Some(id) = text(ID).filter(|id| !id.starts_with(OURS)) {
+            *has_meta.entry(id.clone()).or_default() |= text(STATUS).is_some_and(|status| status == META);
+        }
+    }
+    let mut orphans = Vec::new();
+    // The records of one e-mail may be cut apart by the end of the page.
+    for (id, _) in has_meta.into_iter().filter(|(_, has_meta)| !has_meta) {
+        let (items, _) =
+            store.database.select("look for a record", &store.target.meta(&id), None, None).await?;
+        if items.is_empty() {
+            orphans.push(id);
+        }
+    }
+    Ok(orphans)
+}

@@ -1,0 +1,123 @@
+//! What our own moves leave in the table.
+
+use std::time::Duration;
+
+use postrider_contract::Transition;
+use postrider_seams::Store as _;
+use postrider_seams::store::{Held, Reclaimed, Settlement};
+
+use crate::world::{World, claim, ids};
+
+#[tokio::test]
+async fn e04_pages_are_followed_until_there_are_twenty_five() {
+    let world = World::new().await;
+    // Two of three are finished: one page has too few, and one claim is not enough for all.
+    let program = "
+with table.batch_writer() as batch:
+    for n in range(180):
+        latest = 'ACCEPTED' if n % 3 == 0 else 'SENT-ACKNOWLEDGED'
+        attributes = dict(Latest=latest, UpdatedAt='2026-01-01T00:00:00Z', PayloadFilePath='p')
+        batch.put_item(Item=dict(Id=f'e-{n:03}', Status='_META', Attributes=attributes))
+";
+    world.boto3(program).await;
+    let intake = world.open("intake").await;
+    let mut all = Vec::new();
+    for expected in [25, 25, 10, 0] {
+        let claimed = claim(&intake, 25).await;
+        assert_eq!(claimed.len(), expected);
+        all.extend(ids(&claimed));
+    }
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 60, "each once");
+}
+
+#[tokio::test]
+async fn e05_expired_records_are_ignored_and_others_keep_their_time() {
+    let world = World::new().await;
+    let program = "
+put('gone', 'ACCEPTED', ttl=1_000_000_000)
+put('gone-too', 'ACCEPTED', legacy=1_000_000_000)
+put('kept', 'ACCEPTED', ttl=4_102_444_800)
+put('no-number', 'ACCEPTED', legacy='tomorrow')
+";
+    world.boto3(program).await;
+    let intake = world.open("intake").await;
+    assert_eq!(ids(&claim(&intake, 25).await), ["kept", "no-number"]);
+    let seen = world.boto3("answer([all('kept'), all('no-number')])").await;
+    assert_eq!(seen[0]["_META"]["TTL"], 4_102_444_800_i64);
+    assert_eq!(seen[0]["INTAKING"]["TTL"], 4_102_444_800_i64);
+    assert!(seen[1]["INTAKING"].get("TTL").is_none(), "none is none");
+}
+
+#[tokio::test]
+async fn e05_a_retention_sets_the_time_to_live_of_finished_mails() {
+    let mut world = World::new().await;
+    let table = world.contract.table.name.clone();
+    let over = toml::from_str("[retention]\nINVALID = \"7d\"").unwrap();
+    let layer = postrider_contract::Layer::new("settings", "lanes.test", over);
+    let text = postrider_contract::Contract::builtin("emails").unwrap();
+    world.contract = postrider_contract::Contract::parse_with("emails.toml", text, &[layer]).unwrap();
+    world.contract.table.name = table;
+    world.boto3("put('e-1', 'ACCEPTED')").await;
+    let intake = world.open("intake").await;
+    let claimed = claim(&intake, 1).await;
+    let end = Settlement {
+        transition: Transition::Rejected,
+        reason: Some("no payload".to_owned()),
+        ..Settlement::released(claimed[0].lease.clone())
+    };
+    assert_eq!(intake.settle(&[end]).await.unwrap(), [Held::Held]);
+    let seen = world.boto3("answer([all('e-1'), int(time.time())])").await;
+    let (meta, now) = (&seen[0]["_META"], seen[1].as_i64().unwrap());
+    let left = meta["TTL"].as_i64().unwrap() - now;
+    assert!((7 * 86_400 - 600..=7 * 86_400 + 600).contains(&left), "{left} s");
+    assert_eq!(seen[0]["INVALID"]["TTL"], meta["TTL"]);
+}
+
+#[tokio::test]
+async fn e10_a_step_back_is_one_move_of_three_records() {
+    let world = World::new().await;
+    world.boto3("put('e-1', 'READY')").await;
+    let send = world.open("send").await;
+    let claimed = claim(&send, 1).await;
+    let seen = world.boto3("answer(all('e-1'))").await;
+    assert_eq!(seen["_META"]["Attributes"]["Latest"], "PROCESSING");
+    assert!(seen.get("PROCESSING").is_some() && seen.get("READY").is_some(), "{seen}");
+    let busy = Settlement {
+        transition: Transition::Retry,
+        delay: Duration::from_secs(60),
+        reason: Some("451 busy".to_owned()),
+        ..Settlement::released(claimed[0].lease.clone())
+    };
+    assert_eq!(send.settle(&[busy]).await.unwrap(), [Held::Held]);
+    let seen = world.boto3("answer(all('e-1'))").await;
+    let meta = &seen["_META"]["Attributes"];
+    assert_eq!(
+        (&meta["Latest"], &meta["Reason"], &meta["Attempts"]),
+        (&"READY".into(), &"451 busy".into(), &1.into())
+    );
+    assert!(meta["NextAttemptAt"].as_str().is_some(), "{meta}");
+    assert!(seen.get("PROCESSING").is_none(), "what was left is gone: {seen}");
+    assert_eq!(seen["READY"]["Attributes"]["Reason"], "451 busy");
+
+    // A worker that is gone: another steps back for it, and the state can be reached again.
+    world
+        .boto3(
+            "
+table.update_item(Key=dict(Id='e-1', Status='_META'), UpdateExpression='REMOVE Attributes.NextAttemptAt')
+",
+        )
+        .await;
+    assert_eq!(claim(&send, 1).await.len(), 1);
+    let program = "
+table.update_item(Key=dict(Id='e-1', Status='_META'), UpdateExpression='SET Attributes.UpdatedAt = :old',
+                  ExpressionAttributeValues={':old': '2026-01-01T00:00:00Z'})
+";
+    world.boto3(program).await;
+    assert_eq!(send.reclaim(10).await.unwrap(), Reclaimed { retried: 1, dead: 0 });
+    let seen = world.boto3("answer(all('e-1'))").await;
+    assert_eq!(seen["_META"]["Attributes"]["Attempts"], 2);
+    assert!(seen.get("PROCESSING").is_none());
+    assert_eq!(claim(&send, 1).await.len(), 1, "and it is claimed again");
+}

@@ -1,0 +1,6 @@
+//! The store on an emulator, and a second client, boto3, that knows only the specification.
+
+mod layout;
+mod migrate;
+mod second_client;
+mod world;

@@ -1,0 +1,98 @@
+//! Another program beside us, with the specification's own statements.
+
+use postrider_contract::Transition;
+use postrider_seams::row::Detail;
+use postrider_seams::store::{Held, Settlement};
+use postrider_seams::{Inspect as _, Produce as _, Store as _, Value};
+
+use crate::world::{World, claim, ids};
+
+fn delivered(claimed: &postrider_seams::Claimed, path: &str) -> Settlement {
+    Settlement {
+        transition: Transition::Delivered,
+        outcome: Detail::from([("eml_path".to_owned(), Value::Text(path.to_owned()))]),
+        ..Settlement::released(claimed.lease.clone())
+    }
+}
+
+#[tokio::test]
+async fn e04_e05_the_pipeline_takes_its_records_and_it_takes_ours() {
+    let world = World::new().await;
+    let later = 4_102_444_800_i64;
+    world.boto3(&format!("put('e-1', 'ACCEPTED', legacy={later})")).await;
+    let intake = world.open("intake").await;
+    let claimed = claim(&intake, 25).await;
+    assert_eq!(ids(&claimed), ["e-1"]);
+    let fields = claimed[0].fields.as_ref().unwrap();
+    assert_eq!(fields.get("payload_path").as_text(), Some("/in/e-1.json"));
+    assert_eq!(intake.settle(&[delivered(&claimed[0], "/eml/e-1.eml")]).await.unwrap(), [Held::Held]);
+
+    let seen = world.boto3("answer(all('e-1'))").await;
+    let meta = &seen["_META"];
+    assert_eq!(meta["Attributes"]["Latest"], "READY");
+    assert_eq!(meta["Attributes"]["EMLFilePath"], "/eml/e-1.eml");
+    assert_eq!(meta["TTL"], later, "the old place's TTL has moved to the root");
+    assert!(meta["Attributes"].get("TTL").is_none(), "and is gone from the old one: {meta}");
+    for state in ["INTAKING", "READY"] {
+        assert_eq!(seen[state]["TTL"], later, "both records are in step: {}", seen[state]);
+        assert!(seen[state]["Attributes"]["UpdatedAt"].as_str().unwrap().ends_with('Z'));
+    }
+
+    // The specification's own query and transaction.
+    let program = r#"
+query = f'SELECT Id, Status, Attributes, TTL FROM "{name}"."StatusIndex" WHERE Status=? AND Attributes.Latest =?'
+items = client.execute_statement(Statement=query, Parameters=[{'S': '_META'}, {'S': 'READY'}])['Items']
+update = f'UPDATE "{name}" SET Attributes.Latest=?, Attributes.UpdatedAt=?, Attributes.Reason=?, TTL=? WHERE Id=? AND Status=?'
+insert = f"INSERT INTO \"{name}\" VALUE {{'Id': ?, 'Status': ?, 'Attributes': ?, 'TTL': ?}}"
+S = lambda text: {'S': text}
+now = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())
+for item in items:
+    client.execute_transaction(TransactStatements=[
+        {'Statement': update, 'Parameters': [S('PROCESSING'), S(now), S(''), item['TTL'], item['Id'], S('_META')]},
+        {'Statement': insert, 'Parameters': [item['Id'], S('PROCESSING'), item['Attributes'], item['TTL']]}])
+answer([item['Id']['S'] for item in items])
+"#;
+    assert_eq!(world.boto3(program).await, serde_json::json!(["e-1"]));
+    let send = world.open("send").await;
+    assert!(claim(&send, 25).await.is_empty(), "what another worker holds is left to it");
+    assert_eq!(send.reclaim(100).await.unwrap().retried, 0, "and its lease runs");
+}
+
+#[tokio::test]
+async fn e04_other_spellings_and_strange_records_stop_nobody() {
+    let world = World::new().await;
+    let program = r#"
+put('e-1', 'READY', EmlFilePath='/eml/old.eml')
+put('e-2', 'TELEPORTED')
+table.put_item(Item=dict(Id='e-3', Status='READY', Attributes=dict(EmlFilePath='x')))
+table.put_item(Item=dict(Id='e-4', Status='_META'))
+table.put_item(Item=dict(Id='e-5', Status='_META', Attributes=dict(Latest='READY', UpdatedAt='not a time')))
+"#;
+    world.boto3(program).await;
+    let send = world.open("send").await;
+    let claimed = claim(&send, 25).await;
+    assert_eq!(ids(&claimed), ["e-1", "e-5"]);
+    let old = claimed.iter().find(|row| row.lease.id.to_string() == "e-1").unwrap();
+    assert_eq!(old.fields.as_ref().unwrap().get("eml_path").as_text(), Some("/eml/old.eml"));
+    let findings = send.verify().await.unwrap();
+    let texts: Vec<&str> = findings.iter().map(|finding| finding.text.as_str()).collect();
+    assert!(texts.iter().any(|text| text.contains("TELEPORTED")), "{texts:?}");
+    assert!(texts.iter().any(|text| text.contains("e-3") && text.contains("_META")), "{texts:?}");
+}
+
+#[tokio::test]
+async fn e06_what_we_produce_is_whole_and_a_second_of_the_same_id_is_refused() {
+    let world = World::new().await;
+    let intake = world.open("intake").await;
+    let text = |text: &str| Value::Text(text.to_owned());
+    let fields = Detail::from([
+        (postrider_seams::produce::KEY.to_owned(), text("e-1")),
+        ("payload_path".to_owned(), text("/in/e-1.json")),
+    ]);
+    assert_eq!(intake.produce(&fields).await.unwrap(), "e-1");
+    let seen = world.boto3("answer(all('e-1'))").await;
+    assert_eq!(seen["_META"]["Attributes"]["Latest"], "ACCEPTED");
+    assert_eq!(seen["ACCEPTED"]["Attributes"]["PayloadFilePath"], "/in/e-1.json");
+    assert!(intake.produce(&fields).await.is_err());
+    assert_eq!(ids(&claim(&intake, 25).await), ["e-1"]);
+}
