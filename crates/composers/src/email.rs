@@ -31,9 +31,6 @@ pub const RECIPIENT_LIMIT: usize = 1000;
 /// Rows between two points where other tasks get their turn: each costs some ten microseconds.
 const TURN: usize = 32;
 
-/// Characters of a reason.
-const REASON_LIMIT: usize = 300;
-
 /// How mail is composed for one lane.
 #[derive(Debug)]
 pub struct Settings {
@@ -106,10 +103,5 @@ impl Composer for EmailComposer {
 }
 
 fn rejected(reason: &Reason) -> Outcome {
-    let mut reason = reason.to_string();
-    // Parsers quote what they stumble over, which may be long and is the row's business (rule G7).
-    if let Some((end, _)) = reason.char_indices().nth(REASON_LIMIT) {
-        reason.replace_range(end.., "…");
-    }
-    Outcome::Rejected(Failure::new(reason))
+    Outcome::Rejected(Failure::new(crate::shortened(&reason.to_string())))
 }

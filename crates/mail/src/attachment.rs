@@ -85,30 +85,44 @@ pub fn parse(json: &str) -> Result<Vec<Attachment>, Error> {
     if raw.len() > COUNT_LIMIT {
         return Err(Error::Many);
     }
-    raw.into_iter().enumerate().map(|(index, raw)| check(index + 1, raw)).collect()
+    raw.iter().enumerate().map(|(index, raw)| check(index + 1, raw)).collect()
 }
 
-fn check(n: usize, raw: Raw<'_>) -> Result<Attachment, Error> {
-    let bad = |c: char| c.is_control() || matches!(c, '/' | '\\' | '\u{2028}' | '\u{2029}');
-    let named = !raw.filename.is_empty() || raw.cid.is_some();
-    if !named || raw.filename.len() > NAME_LIMIT || raw.filename.contains(bad) {
-        return Err(Error::Name { n, name: quote(&raw.filename) });
+fn check(n: usize, raw: &Raw<'_>) -> Result<Attachment, Error> {
+    let content = Attachment::decode(n, &raw.content)?;
+    let (kind, cid) = (raw.content_type.as_deref(), raw.cid.as_deref());
+    Attachment::new(n, &raw.filename, kind, content, raw.inline, cid)
+}
+
+impl Attachment {
+    /// Checks what a producer says of its `n`-th attachment, counted from 1. What has a `cid` is inline.
+    pub fn new(
+        n: usize,
+        filename: &str,
+        content_type: Option<&str>,
+        content: Vec<u8>,
+        inline: bool,
+        cid: Option<&str>,
+    ) -> Result<Self, Error> {
+        let bad = |c: char| c.is_control() || matches!(c, '/' | '\\' | '\u{2028}' | '\u{2029}');
+        let named = !filename.is_empty() || cid.is_some();
+        if !named || filename.len() > NAME_LIMIT || filename.contains(bad) {
+            return Err(Error::Name { n, name: quote(filename) });
+        }
+        let kind = content_type.unwrap_or("application/octet-stream");
+        let kind = parse_type(kind).ok_or_else(|| Error::Type { n, found: quote(kind) })?;
+        // Their structure would have to be valid and unencoded, which we can't promise for a stranger's bytes.
+        if kind.essence.starts_with("multipart/") || kind.essence.starts_with("message/") {
+            return Err(Error::Structured { n, found: kind.essence });
+        }
+        let cid = cid.map(|cid| check_cid(n, cid)).transpose()?;
+        Ok(Self { filename: filename.to_owned(), kind, content, inline: inline || cid.is_some(), cid })
     }
-    let kind = raw.content_type.as_deref().unwrap_or("application/octet-stream");
-    let kind = parse_type(kind).ok_or_else(|| Error::Type { n, found: quote(kind) })?;
-    // Their structure would have to be valid and unencoded, which we can't promise for a stranger's bytes.
-    if kind.essence.starts_with("multipart/") || kind.essence.starts_with("message/") {
-        return Err(Error::Structured { n, found: kind.essence });
+
+    /// The content of the `n`-th attachment, from base64.
+    pub fn decode(n: usize, text: &str) -> Result<Vec<u8>, Error> {
+        decode(text).ok_or(Error::Base64 { n })
     }
-    let cid = raw.cid.map(|cid| check_cid(n, &cid)).transpose()?;
-    let content = decode(&raw.content).ok_or(Error::Base64 { n })?;
-    Ok(Attachment {
-        filename: raw.filename.into_owned(),
-        kind,
-        content,
-        inline: raw.inline || cid.is_some(),
-        cid,
-    })
 }
 
 fn check_cid(n: usize, cid: &str) -> Result<String, Error> {

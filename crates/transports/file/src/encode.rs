@@ -18,6 +18,11 @@ pub fn record_name(record: &Record, dedupe: &str) -> String {
     fitting(&format!("{}@{dedupe}", record.topic), "record")
 }
 
+/// `ROW.eml`, or a name like it that is no way out of the folder.
+pub fn row_name(row: &str) -> String {
+    fitting(row, "eml")
+}
+
 fn fitting(id: &str, extension: &str) -> String {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
     if !id.is_empty() && id.len() <= NAME_LIMIT && !id.starts_with('.') && id.chars().all(fine) {

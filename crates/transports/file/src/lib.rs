@@ -6,10 +6,12 @@
 mod classify;
 mod config;
 mod deliver;
+mod eml;
 mod encode;
 mod error;
 mod folder;
 
 pub use config::Config;
 pub use deliver::FileTransport;
+pub use eml::EmlFolder;
 pub use error::Error;

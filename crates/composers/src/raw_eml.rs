@@ -1,0 +1,119 @@
+//! The `raw_eml` composer (rule E8): an .eml file is sent as it is, but for its Bcc.
+//!
+//! Fields: `eml_path`. Envelope: the sender is the lane's `bounces`, else the file's Sender or From; the recipients are
+//! its To, Cc and Bcc. Line ends become CR LF, which SMTP demands. A file that is gone or no message: rejected; a file
+//! system that is away: deferred.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use postrider_mail::Address;
+use postrider_seams::row::Detail;
+use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome};
+
+use crate::base::{Base, Problem};
+use crate::eml::AWAY;
+
+mod headers;
+#[cfg(test)]
+mod tests;
+
+/// How files are sent.
+#[derive(Debug)]
+pub struct Settings {
+    pub base: Base,
+    /// Where bounces go, if not to the file's own sender.
+    pub bounces: Option<Address>,
+    pub size_limit: u64,
+    pub recipient_limit: usize,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Reason {
+    #[error("eml: the row names no .eml file")]
+    NoPath,
+    #[error("eml: {0}")]
+    File(Problem),
+    #[error("eml: the file has no header that could be read: it is no message")]
+    NoMessage,
+    #[error("eml: {0}")]
+    Address(String),
+    #[error("eml: the message has no sender")]
+    NoSender,
+    #[error("eml: the message has no recipient")]
+    NoRecipients,
+    #[error("eml: {found} recipients, more than the limit of {limit}")]
+    ManyRecipients { found: usize, limit: usize },
+}
+
+/// Sends files as they are.
+#[derive(Debug, Clone)]
+pub struct RawEmlComposer {
+    settings: Arc<Settings>,
+}
+
+impl RawEmlComposer {
+    pub fn new(settings: Settings) -> Self {
+        Self { settings: Arc::new(settings) }
+    }
+}
+
+#[async_trait]
+impl Composer for RawEmlComposer {
+    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+        let mut composed = Vec::with_capacity(rows.len());
+        for row in rows {
+            let (settings, row) = (Arc::clone(&self.settings), row.clone());
+            let task = tokio::task::spawn_blocking(move || compose(&settings, &row));
+            composed.push(match task.await {
+                Ok(made) => made.map_err(|reason| refused(&reason)),
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            });
+        }
+        composed
+    }
+
+    fn size_limit(&self) -> u64 {
+        self.settings.size_limit
+    }
+}
+
+fn refused(reason: &Reason) -> Outcome {
+    match reason {
+        Reason::File(problem) if !problem.is_final() => {
+            Outcome::Deferred(Failure { after: Some(AWAY), ..Failure::new(reason.to_string()) })
+        }
+        _ => Outcome::Rejected(Failure::new(crate::shortened(&reason.to_string()))),
+    }
+}
+
+fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
+    let fields = row.fields.as_ref().ok_or(Reason::NoPath)?;
+    let path = fields.get("eml_path").as_text().filter(|path| !path.is_empty()).ok_or(Reason::NoPath)?;
+    let file = settings.base.read(path, settings.size_limit).map_err(Reason::File)?;
+    let found = headers::read(&file)?;
+    let limit = settings.recipient_limit;
+    if found.to.len() > limit {
+        return Err(Reason::ManyRecipients { found: found.to.len(), limit });
+    }
+    let from = settings.bounces.as_ref().map_or(found.from, |bounces| bounces.as_str().to_owned());
+    let id = row.lease.id.to_string();
+    let utf8 = std::iter::once(&from)
+        .chain(&found.to)
+        .any(|address| address.rsplit_once('@').is_some_and(|(local, _)| !local.is_ascii()));
+    Ok(Envelope {
+        dedupe: id.clone(),
+        attempt: row.counters.attempts + 1,
+        content: Content::Mail(Mail {
+            from,
+            to: found.to,
+            message: headers::without_bcc(&file).into(),
+            message_id: found.message_id.unwrap_or_else(|| id.clone()),
+            utf8,
+            served: Vec::new(),
+            metadata: Vec::new(),
+        }),
+        row: id,
+        detail: Detail::new(),
+    })
+}

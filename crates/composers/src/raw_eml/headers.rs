@@ -1,0 +1,70 @@
+//! What the envelope needs of a file's header, and the file without what nobody may see.
+
+use std::collections::HashSet;
+
+use mail_parser::{Address as Parsed, MessageParser};
+use postrider_mail::Address;
+
+use super::Reason;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub from: String,
+    /// Each once, normalised.
+    pub to: Vec<String>,
+    pub message_id: Option<String>,
+}
+
+pub(super) fn read(file: &[u8]) -> Result<Found, Reason> {
+    let message = MessageParser::default().parse_headers(file).ok_or(Reason::NoMessage)?;
+    let sender = addresses(message.sender())?.into_iter().next();
+    let from = match sender {
+        Some(sender) => sender,
+        None => addresses(message.from())?.into_iter().next().ok_or(Reason::NoSender)?,
+    };
+    let mut seen = HashSet::new();
+    let mut to = Vec::new();
+    for list in [message.to(), message.cc(), message.bcc()] {
+        to.extend(addresses(list)?.into_iter().filter(|address| seen.insert(address.clone())));
+    }
+    if to.is_empty() {
+        return Err(Reason::NoRecipients);
+    }
+    Ok(Found { from, to, message_id: message.message_id().map(str::to_owned) })
+}
+
+fn addresses(list: Option<&Parsed<'_>>) -> Result<Vec<String>, Reason> {
+    let mut found = Vec::new();
+    for address in list.into_iter().flat_map(Parsed::iter).filter_map(|one| one.address()) {
+        let checked = Address::parse(address).map_err(|wrong| Reason::Address(wrong.to_string()))?;
+        found.push(checked.as_str().to_owned());
+    }
+    Ok(found)
+}
+
+/// The file with CR LF at every line's end, and without the header fields that name blind recipients.
+pub(super) fn without_bcc(file: &[u8]) -> Vec<u8> {
+    let mut message = Vec::with_capacity(file.len() + file.len() / 32);
+    let (mut in_header, mut hidden) = (true, false);
+    for line in file.split_inclusive(|&byte| byte == b'\n') {
+        let bare = line.strip_suffix(b"\n").unwrap_or(line);
+        let bare = bare.strip_suffix(b"\r").unwrap_or(bare);
+        if in_header {
+            in_header = !bare.is_empty();
+            let continues = bare.starts_with(b" ") || bare.starts_with(b"\t");
+            hidden = if continues { hidden } else { is_blind(bare) };
+            if in_header && hidden {
+                continue;
+            }
+        }
+        // A CR of its own is no line end, and may not go out.
+        message.extend(bare.iter().filter(|byte| **byte != b'\r'));
+        message.extend_from_slice(b"\r\n");
+    }
+    message
+}
+
+fn is_blind(line: &[u8]) -> bool {
+    let name = line.split(|&byte| byte == b':').next().unwrap_or_default().trim_ascii_end();
+    [&b"bcc"[..], b"resent-bcc"].iter().any(|blind| name.eq_ignore_ascii_case(blind))
+}

@@ -1,0 +1,70 @@
+use std::fs;
+
+use postrider_contract::Counters;
+use postrider_seams::{Fields, Lease, RowId, Value};
+
+use super::*;
+
+async fn compose(text: &[u8], bounces: Option<&str>) -> Result<Mail, Outcome> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.eml"), text).unwrap();
+    let settings = Settings {
+        base: Base::new(folder.path()),
+        bounces: bounces.map(|address| Address::parse(address).unwrap()),
+        size_limit: 1 << 20,
+        recipient_limit: 5,
+    };
+    let names: Arc<[String]> = Arc::from(["eml_path".to_owned()]);
+    let row = Claimed {
+        lease: Lease { id: RowId::Text("e-1".into()), fence: Box::default() },
+        counters: Counters::default(),
+        from: None,
+        group: None,
+        pool: None,
+        waited_micros: 0,
+        size: 0,
+        fields: Some(Fields::new(names, vec![Value::Text("a.eml".to_owned())])),
+    };
+    match RawEmlComposer::new(settings).compose(&[row]).await.remove(0)?.content {
+        Content::Mail(mail) => Ok(mail),
+        other => panic!("no mail: {other:?}"),
+    }
+}
+
+const MESSAGE: &str = "From: Ann <ann@example.org>\nTo: bob@example.net,\n =?utf-8?q?J=C3=B6rg?= <joerg@example.net>\n\
+                       BCC: hidden@example.net,\n\tother@example.net\nMessage-ID: <m-1@example.org>\nSubject: x\n\n\
+                       Bcc: this is text\n.\nend";
+
+#[tokio::test]
+async fn e08_a_file_is_sent_as_it_is_but_for_its_bcc() {
+    let mail = compose(MESSAGE.as_bytes(), None).await.unwrap();
+    assert_eq!(mail.from, "ann@example.org");
+    assert_eq!(mail.to, ["bob@example.net", "joerg@example.net", "hidden@example.net", "other@example.net"]);
+    assert_eq!(mail.message_id, "m-1@example.org");
+    let expected = "From: Ann <ann@example.org>\r\nTo: bob@example.net,\r\n =?utf-8?q?J=C3=B6rg?= <joerg@example.net>\r\n\
+                    Message-ID: <m-1@example.org>\r\nSubject: x\r\n\r\nBcc: this is text\r\n.\r\nend\r\n";
+    assert_eq!(String::from_utf8_lossy(&mail.message), expected);
+}
+
+#[tokio::test]
+async fn e08_settings_say_where_bounces_go() {
+    let mail = compose(MESSAGE.as_bytes(), Some("bounces@example.org")).await.unwrap();
+    assert_eq!(mail.from, "bounces@example.org");
+}
+
+#[tokio::test]
+async fn e08_what_is_no_message_is_rejected() {
+    for (text, expected) in [
+        (&b""[..], "no message"),
+        (b"Subject: x\n\nbody", "no sender"),
+        (b"From: a@example.org\n\nbody", "no recipient"),
+        (b"From: a@example.org\nTo: not an address\n\nbody", "eml:"),
+    ] {
+        match compose(text, None).await {
+            Err(Outcome::Rejected(failure)) => {
+                assert!(failure.reason.contains("eml:"), "{expected}: {}", failure.reason);
+            }
+            other => panic!("{expected}: {other:?}"),
+        }
+    }
+}
