@@ -38,7 +38,7 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
         Command::Manual { folder } => manual::run(&folder),
         Command::Contract(command) => contract::run(&command),
         Command::Secret(command) => secret::run(&command),
-        Command::Run(args) => run::run(Desk::open_ready(config).await?, &args).await,
+        Command::Run(args) => Box::pin(run::run(Desk::open_ready(config).await?, &args)).await,
         Command::Migrate(args) => migrate::run(config, &args).await,
         Command::Check(args) => check::run(&Desk::open(config)?, &args).await,
         Command::Status(args) => status::run(&Desk::open(config)?, &args).await,

@@ -6,6 +6,7 @@
 mod cli;
 mod commands;
 mod demo;
+mod emails;
 mod failure;
 mod lag;
 mod logs;

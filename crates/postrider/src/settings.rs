@@ -12,6 +12,7 @@
 //! ```
 
 mod backends;
+mod emails;
 mod lanes;
 mod load;
 mod lookup;
@@ -37,6 +38,7 @@ use postrider_engine::Limits;
 use postrider_secrets::Safe;
 
 pub use backends::{Server, StoreSettings, TransportSettings, address};
+pub use emails::EmailsSettings;
 pub use load::Sources;
 pub use lookup::source as contract_source;
 pub use mail::MailSettings;
@@ -74,6 +76,8 @@ pub struct LaneSettings {
     pub transport: String,
     pub limits: Limits,
     pub mail: MailSettings,
+    /// The e-mail pipeline's files and callbacks.
+    pub emails: EmailsSettings,
     pub records: RecordSettings,
 }
 

@@ -3,8 +3,6 @@
 //! Owns: which URL means which store or transport, which name means which composer. Must not: run lanes. Invariant:
 //! every lane on one store shares one database, and with it its connections.
 
-mod senders;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -14,7 +12,7 @@ use postrider_composers::webhook::{NoDirectory, Recent};
 use postrider_composers::{EmailComposer, MailJobComposer, RecordComposer, WebhookComposer, email, record};
 use postrider_mail::address::parse_mailbox;
 use postrider_mail::{Address, LiveTemplates, Signer};
-use postrider_seams::store::Error;
+use postrider_seams::store::{Class, Error};
 use postrider_seams::{Backend, Composer, Migrate, Produce, Secrets, Transport};
 use postrider_sender::Reliable;
 use postrider_transport_amqp::Amqp;
@@ -27,177 +25,21 @@ use postrider_transport_sqs::Sqs;
 use postrider_transport_webhook::Webhooks;
 use tempfile::TempDir;
 use {
-    postrider_store_mysql as mysql, postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
+    postrider_store_dynamodb as dynamodb, postrider_store_mysql as mysql,
+    postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
 };
 
+pub mod emails;
+mod kinds;
 pub mod notifications;
+mod senders;
+
+pub use kinds::{ComposerKind, DISK, StoreKind, TransportKind};
 
 use crate::failure::Failure;
 use crate::settings::{
-    DeadLetter, LaneSettings, MailSettings, RecordSettings, Settings, StoreSettings, TransportSettings,
-    listed, suggest,
+    LaneSettings, MailSettings, RecordSettings, Settings, StoreSettings, TransportSettings,
 };
-
-/// A database that contracts can be run on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoreKind {
-    Postgres,
-    Mysql,
-    Sqlite,
-}
-
-/// A way to deliver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TransportKind {
-    Smtp,
-    Folder,
-    Kafka,
-    Nats,
-    Amqp,
-    Sqs,
-    /// A mail provider's HTTP interface.
-    Provider,
-    /// Several mail transports as one.
-    Reliable,
-    Webhook,
-}
-
-/// What makes envelopes of rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ComposerKind {
-    Email,
-    Record,
-    MailJob,
-    Webhook,
-}
-
-const STORES: [(&str, StoreKind); 5] = [
-    ("postgres", StoreKind::Postgres),
-    ("postgresql", StoreKind::Postgres),
-    ("mysql", StoreKind::Mysql),
-    ("mariadb", StoreKind::Mysql),
-    ("sqlite", StoreKind::Sqlite),
-];
-const TRANSPORTS: [(&str, TransportKind); 17] = [
-    ("smtp", TransportKind::Smtp),
-    ("smtps", TransportKind::Smtp),
-    ("file", TransportKind::Folder),
-    ("kafka", TransportKind::Kafka),
-    ("kafkas", TransportKind::Kafka),
-    ("nats", TransportKind::Nats),
-    ("tls", TransportKind::Nats),
-    ("amqp", TransportKind::Amqp),
-    ("amqps", TransportKind::Amqp),
-    ("sqs", TransportKind::Sqs),
-    ("ses", TransportKind::Provider),
-    ("sendgrid", TransportKind::Provider),
-    ("postmark", TransportKind::Provider),
-    ("mailgun", TransportKind::Provider),
-    ("resend", TransportKind::Provider),
-    ("reliable", TransportKind::Reliable),
-    ("webhook", TransportKind::Webhook),
-];
-const COMPOSERS: [(&str, ComposerKind); 4] = [
-    ("email", ComposerKind::Email),
-    ("record", ComposerKind::Record),
-    ("mail_job", ComposerKind::MailJob),
-    ("webhook", ComposerKind::Webhook),
-];
-
-impl StoreKind {
-    /// By the URL's scheme. The error shows only that: the rest may hold a password.
-    pub fn of(url: &str) -> Result<Self, String> {
-        by_scheme(url, &STORES)
-    }
-}
-
-impl TransportKind {
-    pub fn of(url: &str) -> Result<Self, String> {
-        by_scheme(url, &TRANSPORTS)
-    }
-
-    /// Does it deliver mails, by itself?
-    pub fn sends_mail(self) -> bool {
-        matches!(self, Self::Smtp | Self::Folder | Self::Provider)
-    }
-
-    /// Does it read what stands beside its URL by itself? Brokers have several hosts, which no URL library takes, and
-    /// providers have none.
-    pub fn reads_beside(self) -> bool {
-        matches!(self, Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs | Self::Provider | Self::Webhook)
-    }
-
-    /// Can it carry what this composer makes? The error goes on after the transport's name.
-    pub fn carries(self, composer: ComposerKind) -> Result<(), &'static str> {
-        let takes = match self {
-            Self::Folder if composer == ComposerKind::Webhook => {
-                return Err("is a folder, and this contract makes webhooks: name one with webhook:");
-            }
-            Self::Folder => return Ok(()),
-            Self::Smtp | Self::Provider | Self::Reliable => ComposerKind::Email,
-            Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs => ComposerKind::Record,
-            Self::Webhook => ComposerKind::Webhook,
-        };
-        if takes == composer || (takes.makes_mails() && composer.makes_mails()) {
-            return Ok(());
-        }
-        Err(match takes {
-            ComposerKind::Email | ComposerKind::MailJob => {
-                "sends mail, and this contract makes none: name one with kafka:, nats:, amqp:, sqs: or file:"
-            }
-            ComposerKind::Record => {
-                "is a broker, and this contract makes no records: name one with smtp:, smtps: or file:"
-            }
-            ComposerKind::Webhook => "posts webhooks, and this contract makes none",
-        })
-    }
-
-    /// Where dead letters go here.
-    pub fn dead_letters(self, wanted: &DeadLetter) -> Result<record::DeadLetters, String> {
-        let queue = self == Self::Sqs;
-        let suffix = match wanted {
-            DeadLetter::Usual if queue => "-dlq",
-            DeadLetter::Usual => ".dlq",
-            DeadLetter::Suffix(suffix) if queue && suffix.contains('.') => {
-                return Err(format!(
-                    "{suffix:?}: SQS takes no dot in a queue's name; write for example \"-dlq\""
-                ));
-            }
-            DeadLetter::Suffix(suffix) => suffix,
-        };
-        // The name of a FIFO queue ends so, whatever it is for.
-        let last = queue.then_some(".fifo");
-        Ok(record::DeadLetters { suffix: suffix.to_owned(), before: last.map(str::to_owned) })
-    }
-}
-
-impl ComposerKind {
-    /// Are its envelopes mails?
-    pub fn makes_mails(self) -> bool {
-        match self {
-            Self::Email | Self::MailJob => true,
-            Self::Record | Self::Webhook => false,
-        }
-    }
-
-    pub fn of(name: &str) -> Result<Self, String> {
-        let names = COMPOSERS.map(|(name, _)| name);
-        COMPOSERS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind).ok_or_else(|| {
-            format!("its composer `{name}` is not in this version, which has {}", listed(&names))
-        })
-    }
-}
-
-fn by_scheme<T: Copy>(url: &str, known: &[(&'static str, T)]) -> Result<T, String> {
-    let Some((scheme, _)) = url.split_once(':') else {
-        let schemes: Vec<&str> = known.iter().map(|(scheme, _)| *scheme).collect();
-        return Err(format!("has no scheme: it starts with one of {}, and a colon", listed(&schemes)));
-    };
-    let found = known.iter().find(|(name, _)| *name == scheme).map(|(_, kind)| *kind);
-    found.ok_or_else(|| {
-        format!("`{scheme}:` is not known here{}", suggest(scheme, known.iter().map(|(scheme, _)| *scheme)))
-    })
-}
 
 /// Everything that can be done with a lane's table.
 pub trait Table: Backend + Produce {}
@@ -221,6 +63,8 @@ pub struct Wiring {
     transports: Mutex<BTreeMap<Shared, Arc<dyn Transport>>>,
     reliables: Mutex<BTreeMap<String, Arc<Reliable>>>,
     targets: BTreeMap<String, TransportSettings>,
+    /// Store → the table of its first lane.
+    tables: BTreeMap<String, String>,
     base: PathBuf,
     /// Removed with us.
     _imagined: Option<TempDir>,
@@ -235,6 +79,7 @@ enum Database {
     Postgres(Box<postgres::Database>),
     Mysql(mysql::Database),
     Sqlite(sqlite::Database),
+    DynamoDb(dynamodb::Database),
 }
 
 impl Wiring {
@@ -250,7 +95,9 @@ impl Wiring {
         let (targets, base) = (settings.transports.clone(), settings.base.clone());
         let (transports, reliables) = (Mutex::default(), Mutex::default());
         let secrets: Arc<dyn Secrets> = Arc::clone(&settings.secrets) as _;
-        Ok(Self { databases, transports, reliables, targets, base, _imagined: imagined, secrets })
+        let tables = settings.lanes.iter().rev();
+        let tables = tables.map(|lane| (lane.store.clone(), lane.contract.table.name.clone())).collect();
+        Ok(Self { databases, transports, reliables, targets, tables, base, _imagined: imagined, secrets })
     }
 
     fn database(&self, lane: &LaneSettings) -> &Database {
@@ -265,6 +112,7 @@ impl Wiring {
             Database::Postgres(database) => database.open(contract, &stage, &lane.name).await?,
             Database::Mysql(database) => database.open(contract, &stage, &lane.name).await?,
             Database::Sqlite(database) => database.open(contract, &stage, &lane.name).await?,
+            Database::DynamoDb(database) => database.open(contract, &stage, &lane.name).await?,
         })
     }
 
@@ -275,12 +123,14 @@ impl Wiring {
             Database::Postgres(database) => database.migration(contract),
             Database::Mysql(database) => database.migration(contract),
             Database::Sqlite(database) => database.migration(contract),
+            Database::DynamoDb(database) => database.migration(contract),
         }
     }
 
     pub fn composer(&self, lane: &LaneSettings) -> Result<Arc<dyn Composer>, Failure> {
         let name = &lane.contract.stages[lane.stage].composer;
-        match ComposerKind::of(name).map_err(Failure::Misuse)? {
+        let kind = ComposerKind::of(name).map_err(Failure::Misuse)?;
+        match kind {
             ComposerKind::Email => {
                 let settings = email_settings(&lane.name, &lane.mail)
                     .map_err(|mistakes| Failure::Misuse(mistakes.join("; ")))?;
@@ -300,6 +150,9 @@ impl Wiring {
                 let directory = Arc::new(Recent::new(NoDirectory));
                 Ok(Arc::new(WebhookComposer::new(directory, Arc::clone(&self.secrets))))
             }
+            ComposerKind::Eml | ComposerKind::RawEml | ComposerKind::Callback => {
+                emails::composer(kind, lane).map_err(|mistakes| Failure::Misuse(mistakes.join("; ")))
+            }
         }
     }
 
@@ -310,6 +163,8 @@ impl Wiring {
                 Database::Postgres(database) => database.close().await,
                 Database::Mysql(database) => database.close().await,
                 Database::Sqlite(database) => database.close().await,
+                // Its connections are HTTP, and close by themselves.
+                Database::DynamoDb(_) => {}
             }
         }
     }
@@ -343,6 +198,11 @@ impl Database {
                     sqlite::Settings::new(format!("sqlite:{}", imagined.as_ref().unwrap_or(&file).display()));
                 settings.create = create || imagined.is_some();
                 sqlite::Database::connect(&settings).map(Self::Sqlite)
+            }
+            StoreKind::DynamoDb => {
+                let settings = dynamodb::Settings::from_url(url)
+                    .map_err(|mistakes| Error::new(Class::Misconfigured, mistakes.to_string()))?;
+                Ok(Self::DynamoDb(dynamodb::Database::connect(&settings)))
             }
         }
     }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::Desk;
 use crate::cli::CheckArgs;
+use crate::emails::files;
 use crate::failure::Failure;
 use crate::settings::LaneSettings;
 
@@ -48,7 +49,10 @@ async fn examine(desk: &Desk, lane: &LaneSettings) -> Report {
 
 async fn examine_table(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {
     let verified = match desk.wiring.open(lane).await {
-        Ok(table) => table.verify().await,
+        Ok(table) => match table.verify().await {
+            Ok(findings) => Ok(findings.into_iter().chain(files::findings(lane, &*table).await).collect()),
+            Err(error) => Err(error),
+        },
         Err(error) => Err(error),
     };
     match verified {

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::Desk;
 use crate::cli::RunArgs;
+use crate::emails::files;
 use crate::failure::Failure;
 use crate::lag;
 use crate::settings::{LaneSettings, address};
@@ -92,6 +93,9 @@ async fn ready(desk: &Desk, lane: &LaneSettings) -> Result<Lane, NotReady> {
     let transport = desk.wiring.transport(lane).map_err(NotReady::Settings)?;
     let store = desk.wiring.open(lane).await.map_err(NotReady::Store)?;
     lag::publish(&lane.name, &lane.contract, Arc::clone(&store));
+    if let Some(age) = lane.emails.remove_files_after {
+        files::sweep(lane.clone(), Arc::clone(&store), age);
+    }
     Ok(Lane {
         name: lane.name.clone(),
         contract: Arc::clone(&lane.contract),

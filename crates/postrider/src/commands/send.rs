@@ -1,5 +1,7 @@
 //! `send`: writes a row into a lane's table, as an application would. The lane delivers it.
 
+mod emails;
+
 use std::io::{Read as _, Write as _};
 
 use postrider_composers::webhook::check_header;
@@ -8,6 +10,7 @@ use postrider_seams::row::Detail;
 
 use super::Desk;
 use crate::cli::{MailArgs, RecordArgs, SendCommand, WebhookArgs};
+use crate::emails::composer;
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, listed};
 use crate::wiring::ComposerKind;
@@ -15,13 +18,19 @@ use crate::wiring::ComposerKind;
 pub async fn run(desk: &Desk, command: &SendCommand) -> Result<(), Failure> {
     let (lane, fields) = match command {
         SendCommand::Mail(args) => {
-            (lane(desk, args.lane.as_deref(), ComposerKind::Email, "sends mail")?, mail(args)?)
+            let lane = lane(desk, args.lane.as_deref(), MAIL, "sends mail")?;
+            if composer(lane) == Ok(ComposerKind::Eml) {
+                return emails::send(desk, lane, args).await;
+            }
+            (lane, mail(args)?)
         }
         SendCommand::Record(args) => {
-            (lane(desk, args.lane.as_deref(), ComposerKind::Record, "publishes records")?, record(args)?)
+            let records = &[ComposerKind::Record];
+            (lane(desk, args.lane.as_deref(), records, "publishes records")?, record(args)?)
         }
         SendCommand::Webhook(args) => {
-            (lane(desk, args.lane.as_deref(), ComposerKind::Webhook, "posts webhooks")?, webhook(args)?)
+            let webhooks = &[ComposerKind::Webhook];
+            (lane(desk, args.lane.as_deref(), webhooks, "posts webhooks")?, webhook(args)?)
         }
     };
     has_columns(lane, &fields)?;
@@ -31,15 +40,17 @@ pub async fn run(desk: &Desk, command: &SendCommand) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The named lane, or the only one with that composer; `does` says what such a lane does.
+/// Composers of mails.
+const MAIL: &[ComposerKind] = &[ComposerKind::Email, ComposerKind::Eml];
+
+/// The named lane, or the only one with such a composer; `does` says what such a lane does.
 fn lane<'a>(
     desk: &'a Desk,
     name: Option<&str>,
-    composer: ComposerKind,
+    composers: &[ComposerKind],
     does: &str,
 ) -> Result<&'a LaneSettings, Failure> {
-    let fits =
-        |lane: &&LaneSettings| ComposerKind::of(&lane.contract.stages[lane.stage].composer) == Ok(composer);
+    let fits = |lane: &&LaneSettings| composer(lane).is_ok_and(|kind| composers.contains(&kind));
     if let Some(name) = name {
         let lane = desk.lane(name)?;
         return if fits(&lane) {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use postrider_contract::LaneSettings as Allowed;
 
+use super::emails::EmailsSettings;
 use super::mail::MailSettings;
 use super::mistake::Place;
 use super::reader::{Found, Reader};
@@ -42,6 +43,7 @@ pub struct RawLane {
     pub limits: RawLimits,
     pub overrides: Overrides,
     pub mail: MailSettings,
+    pub emails: EmailsSettings,
     pub records: RecordSettings,
     /// Where the lane says something about records.
     pub records_place: Option<Place>,
@@ -80,6 +82,7 @@ impl RawLane {
             Some(inner) => MailSettings::read(inner, mail.clone()),
             None => mail.clone(),
         };
+        let emails = reader.table("emails").map(EmailsSettings::read).unwrap_or_default();
         let (records, records_place) = RecordSettings::read(&mut reader);
         let overrides = Overrides::read(&mut reader);
         reader.finish();
@@ -94,6 +97,7 @@ impl RawLane {
             limits,
             overrides,
             mail,
+            emails,
             records,
             records_place,
         }

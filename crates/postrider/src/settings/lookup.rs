@@ -13,7 +13,7 @@ use super::load::Written;
 use super::mistake::{Mistake, Place, suggest};
 use super::reader::{Context, Found};
 use super::reliable;
-use crate::wiring::{ComposerKind, email_settings, notifications};
+use crate::wiring::{ComposerKind, DISK, email_settings, emails, notifications};
 
 /// What a contract calls the place of its outside names.
 const ENVIRONMENT: &str = "environment";
@@ -45,10 +45,14 @@ impl Search<'_> {
 
     fn lane(&self, lane: &RawLane) -> Option<LaneSettings> {
         let store = self.named(lane, "store", lane.store.as_ref(), &self.written.store_names);
-        let transport = self.named(lane, "transport", lane.transport.as_ref(), &self.written.transport_names);
         let (contract, outside) = self.contract(lane)?;
         let stage = self.stage(lane, &contract)?;
         let composer = ComposerKind::of(&contract.stages[stage].composer);
+        let transport = if composer == Ok(ComposerKind::Eml) {
+            Some(DISK.to_owned())
+        } else {
+            self.named(lane, "transport", lane.transport.as_ref(), &self.written.transport_names)
+        };
         match &composer {
             Ok(composer) => self.fit(lane, *composer, transport.as_deref()),
             Err(text) => self.wrong(&lane.place, format!("lanes.{}.contract", lane.name), text.clone()),
@@ -64,7 +68,7 @@ impl Search<'_> {
             self.wrong(&lane.place, format!("lanes.{}.mail", lane.name), text);
         }
         let limits = limits(&lane.limits, outside, &contract);
-        Some(LaneSettings {
+        let settings = LaneSettings {
             name: lane.name.clone(),
             contract: Arc::new(contract),
             stage,
@@ -73,7 +77,12 @@ impl Search<'_> {
             limits,
             mail: lane.mail.clone(),
             records: lane.records.clone(),
-        })
+            emails: lane.emails.clone(),
+        };
+        for text in composer.map(|kind| emails::mistakes(kind, &settings)).unwrap_or_default() {
+            self.wrong(&lane.place, format!("lanes.{}.emails", lane.name), text);
+        }
+        Some(settings)
     }
 
     /// Can the transport carry what the composer makes? And does the lane speak of records only where it makes some?

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use postrider_seams::{Suppressions, ThreadDice, Transport};
 use postrider_sender::{Reliable, Sender, Suppressing};
+use postrider_transport_file::EmlFolder;
 
-use super::{ComposerKind, Database, TransportKind, Wiring, connect_transport};
+use super::{ComposerKind, Database, TransportKind, Wiring, connect_transport, emails};
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, ReliableSettings};
 
@@ -14,6 +15,10 @@ impl Wiring {
     /// The lane's target. Nothing is connected yet; a folder is made.
     pub fn transport(&self, lane: &LaneSettings) -> Result<Arc<dyn Transport>, Failure> {
         let name = &lane.transport;
+        let kind = ComposerKind::of(&lane.contract.stages[lane.stage].composer);
+        if kind == Ok(ComposerKind::Eml) {
+            return Ok(Arc::new(EmlFolder::new(lane.emails.eml_folder().unwrap_or_default())));
+        }
         let transport = match &self.targets[name].reliable {
             Some(settings) => {
                 let lease = lane.contract.stages[lane.stage].lease.duration;
@@ -21,11 +26,13 @@ impl Wiring {
             }
             None => self.plain(name, lane.limits.timeout)?,
         };
-        let composer = &lane.contract.stages[lane.stage].composer;
-        if !ComposerKind::of(composer).is_ok_and(ComposerKind::makes_mails) {
-            return Ok(transport);
-        }
-        Ok(Arc::new(Suppressing::new(transport, self.suppressions(&lane.store), name)))
+        Ok(match kind {
+            Ok(ComposerKind::Callback) => Arc::new(emails::Insistent(transport)),
+            Ok(kind) if kind.makes_mails() => {
+                Arc::new(Suppressing::new(transport, self.suppressions(&lane.store), name))
+            }
+            _ => transport,
+        })
     }
 
     /// A transport by its name; lanes and senders with the same target share its connections.
@@ -73,6 +80,11 @@ impl Wiring {
             Database::Postgres(database) => Arc::new((**database).clone()),
             Database::Mysql(database) => Arc::new(database.clone()),
             Database::Sqlite(database) => Arc::new(database.clone()),
+            Database::DynamoDb(database) => Arc::new(database.suppressions(self.list_table(store))),
         }
+    }
+    /// DynamoDB has no tables but those of contracts: the list is kept in the first lane's.
+    fn list_table(&self, store: &str) -> String {
+        self.tables.get(store).cloned().unwrap_or_default()
     }
 }

@@ -4,6 +4,7 @@
 //! `POSTRIDER_CRASH_SEED` replays a run's choices, `POSTRIDER_CRASH_KILLS` and `POSTRIDER_CRASH_ROWS` make it longer:
 //! `cargo xtask crash` does.
 
+mod emails;
 mod mail;
 mod notify;
 mod outbox;

@@ -5,6 +5,7 @@ mod commands;
 mod crash;
 mod databases;
 mod demo;
+mod emails;
 mod foreign;
 mod help;
 mod notifications;

@@ -6,6 +6,7 @@ pub mod database;
 pub mod guardian;
 pub mod home;
 pub mod journal;
+pub mod receiver;
 pub mod relay;
 pub mod sql;
 pub mod wait;

@@ -38,6 +38,13 @@ impl Plan {
         }
     }
 
+    /// `usual` rows in a short run, at most `most` in a long one.
+    pub fn of_emails(usual: u32, most: u32) -> Self {
+        let kills = variable("POSTRIDER_CRASH_KILLS").unwrap_or(3);
+        let rows = variable("POSTRIDER_CRASH_ROWS").unwrap_or(usual).min(most);
+        Self { kind: Kind::MariaDb, seed: seed(), kills, rows }
+    }
+
     /// Choices that depend on nothing but the seed and who asks.
     pub fn dice(&self, whose: u64) -> StdRng {
         StdRng::seed_from_u64(self.seed ^ whose)

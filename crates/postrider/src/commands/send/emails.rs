@@ -1,0 +1,40 @@
+//! An e-mail for the pipeline: its payload becomes a file, and a row that names it.
+
+use std::io::Write as _;
+
+use super::super::Desk;
+use super::body;
+use crate::cli::MailArgs;
+use crate::emails::accept::{Refusal, accept, check_id, fresh_id};
+use crate::failure::Failure;
+use crate::settings::LaneSettings;
+
+pub async fn send(desk: &Desk, lane: &LaneSettings, args: &MailArgs) -> Result<(), Failure> {
+    let id = args.idempotency_key.clone().unwrap_or_else(fresh_id);
+    let told = |refusal: Refusal| match refusal {
+        Refusal::Id => Failure::Misuse(format!("--idempotency-key is the e-mail's id there: {refusal}")),
+        Refusal::Store(error) => error.into(),
+        other => Failure::Failed(other.to_string()),
+    };
+    check_id(&id).map_err(told)?;
+    let payload = payload(&id, args)?;
+    let table = desk.wiring.open(lane).await?;
+    accept(lane, &*table, &id, payload.as_bytes()).await.map_err(told)?;
+    writeln!(std::io::stdout(), "{id}")?;
+    eprintln!("e-mail {id} waits in table `{}` of lane `{}`", lane.contract.table.name, lane.name);
+    Ok(())
+}
+
+fn payload(id: &str, args: &MailArgs) -> Result<String, Failure> {
+    let payload = serde_json::json!({
+        "id": id,
+        "from": args.from,
+        "to": args.to,
+        "cc": args.cc,
+        "bcc": args.bcc,
+        "subject": args.subject,
+        "body_text": args.text.as_deref().map(body).transpose()?,
+        "body_html": args.html,
+    });
+    Ok(payload.to_string())
+}

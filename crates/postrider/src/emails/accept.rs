@@ -1,0 +1,125 @@
+//! Takes an e-mail in: its file first, its row second. A row that is refused takes its file with it.
+//!
+//! Each try has a file name of its own, so that two of one id never write over one another; the row names the winner's.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use postrider_seams::Value;
+use postrider_seams::produce::KEY;
+use postrider_seams::row::Detail;
+use postrider_seams::store::Error;
+
+use super::{PAYLOAD_PATH, PAYLOADS, named};
+use crate::settings::LaneSettings;
+use crate::wiring::Table;
+
+/// What the table's key column takes.
+const LONGEST_ID: usize = 36;
+
+/// Why an e-mail was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error("there is an e-mail {0} already")]
+    Duplicate(String),
+    #[error("an id has letters, digits, `.`, `_` and `-`, at most {LONGEST_ID}, and begins with no dot")]
+    Id,
+    #[error("{0}")]
+    Disk(String),
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+/// A key that is a file name too.
+pub fn check_id(id: &str) -> Result<(), Refusal> {
+    let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let good = !id.is_empty() && id.len() <= LONGEST_ID && !id.starts_with('.') && id.bytes().all(fine);
+    if good { Ok(()) } else { Err(Refusal::Id) }
+}
+
+/// Writes file and row; `lane` is the one of intake.
+pub async fn accept(lane: &LaneSettings, table: &dyn Table, id: &str, payload: &[u8]) -> Result<(), Refusal> {
+    check_id(id)?;
+    // Asked first: while the database is away no file is written at all.
+    if table.show(id).await?.is_some() {
+        return Err(Refusal::Duplicate(id.to_owned()));
+    }
+    let base = lane.emails.base.clone().unwrap_or_default();
+    let path = write(&base.join(PAYLOADS), id, "json", payload)?;
+    let fields = Detail::from([
+        (KEY.to_owned(), Value::Text(id.to_owned())),
+        (PAYLOAD_PATH.to_owned(), Value::Text(path.display().to_string())),
+    ]);
+    match table.produce(&fields).await {
+        Ok(_) => Ok(()),
+        Err(error) => settle(lane, table, id, &base, &path, error).await,
+    }
+}
+
+/// The row was refused, or its answer was lost: the table says which.
+async fn settle(
+    lane: &LaneSettings,
+    table: &dyn Table,
+    id: &str,
+    base: &Path,
+    path: &Path,
+    error: Error,
+) -> Result<(), Refusal> {
+    // If nobody knows: a file too many is found by `check`, one too few would be a mail lost.
+    let Ok(row) = table.show(id).await else { return Err(error.into()) };
+    if row.as_ref().is_some_and(|row| named(lane, base, row).iter().any(|known| known == path)) {
+        return Ok(());
+    }
+    if let Err(error) = std::fs::remove_file(path) {
+        tracing::warn!(file = %path.display(), %error, "a file without a row could not be removed");
+    }
+    Err(if row.is_some() { Refusal::Duplicate(id.to_owned()) } else { error.into() })
+}
+
+/// Whole or not at all.
+fn write(folder: &Path, id: &str, end: &str, bytes: &[u8]) -> Result<PathBuf, Refusal> {
+    let failed = |error: std::io::Error| Refusal::Disk(format!("{}: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+    let path = folder.join(format!("{id}.{:08x}.{end}", rand::random::<u32>()));
+    let made = file.persist_noclobber(&path).map_err(|error| failed(error.error))?;
+    drop(made);
+    std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+    Ok(path)
+}
+
+/// A UUID, version 4, variant 1 (RFC 9562).
+pub fn fresh_id() -> String {
+    let random: u128 = rand::random();
+    let bits = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    let hex = format!("{bits:032x}");
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_no_way_out_of_the_folder() {
+        for id in ["a", "7f3a.b_c-D", &fresh_id()] {
+            assert!(check_id(id).is_ok(), "{id}");
+        }
+        for id in ["", ".hidden", "..", "a/b", "a\\b", "ä", "a b", &"x".repeat(37)] {
+            assert!(check_id(id).is_err(), "{id}");
+        }
+    }
+
+    #[test]
+    fn two_of_one_id_have_files_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let one = write(folder.path(), "a", "json", b"1").unwrap();
+        let two = write(folder.path(), "a", "json", b"2").unwrap();
+        assert_ne!(one, two);
+        assert_eq!(
+            (std::fs::read(one).unwrap(), std::fs::read(two).unwrap()),
+            (b"1".to_vec(), b"2".to_vec())
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! Files against rows: what has lost its other half. `check` lists it, and a sweep removes files if it is told to.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use postrider_seams::inspect::{Finding, Level, Query};
+use postrider_seams::store::Error;
+
+use super::{EML_PATH, PAYLOAD_PATH, PAYLOADS, column, composer, named};
+use crate::settings::LaneSettings;
+use crate::wiring::{ComposerKind, Table};
+
+/// Files and rows that `check` names; more are counted.
+const NAMED: usize = 20;
+/// Rows of one page, and pages of one look at the whole table.
+const PAGE: u32 = 500;
+const MOST_PAGES: usize = 400;
+/// Between two sweeps.
+const SWEEP: Duration = Duration::from_hours(1);
+
+/// What intake's files and rows lack; nothing for other lanes.
+pub async fn findings(lane: &LaneSettings, table: &dyn Table) -> Vec<Finding> {
+    let Some(base) = lane.emails.base.as_ref().filter(|_| composer(lane) == Ok(ComposerKind::Eml)) else {
+        return Vec::new();
+    };
+    let warning = |text: String| Finding { level: Level::Warning, text, mend: None };
+    let mut found = Vec::new();
+    match orphans(lane, base, table, Duration::ZERO).await {
+        Ok(orphans) => {
+            let text = |path: &PathBuf| format!("file {} has no row", path.display());
+            found.extend(
+                told("files have no row", orphans.iter().map(text).collect()).into_iter().map(warning),
+            );
+        }
+        Err(error) => found.push(warning(format!("files could not be compared with rows: {error}"))),
+    }
+    match bereft(lane, base, table).await {
+        Ok(bereft) => {
+            let text = |(id, path): &(String, PathBuf)| format!("row {id} has no file {}", path.display());
+            found.extend(
+                told("rows have no file", bereft.iter().map(text).collect()).into_iter().map(warning),
+            );
+        }
+        Err(error) => found.push(warning(format!("rows could not be compared with files: {error}"))),
+    }
+    found
+}
+
+/// The first of them, and how many more there are.
+fn told(more: &str, mut texts: Vec<String>) -> Vec<String> {
+    let count = texts.len();
+    texts.truncate(NAMED);
+    if count > NAMED {
+        texts.push(format!("{} more {more}", count - NAMED));
+    }
+    texts
+}
+
+/// Payloads and messages of our own two folders that are older than `age` and that no row names.
+async fn orphans(
+    lane: &LaneSettings,
+    base: &Path,
+    table: &dyn Table,
+    age: Duration,
+) -> Result<BTreeSet<PathBuf>, Error> {
+    let mut suspects = BTreeSet::new();
+    let folders = [(Some(base.join(PAYLOADS)), "json"), (lane.emails.eml_folder(), "eml")];
+    for (folder, end) in folders.into_iter().filter_map(|(folder, end)| Some((folder?, end))) {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            if is_candidate(&path, end, age) && !is_named(lane, base, table, &path).await? {
+                suspects.insert(path);
+            }
+        }
+    }
+    // An application may name its files as it likes: any row may be theirs.
+    if !suspects.is_empty() && !release_named(lane, base, table, &mut suspects).await? {
+        return Ok(BTreeSet::new());
+    }
+    Ok(suspects)
+}
+
+fn is_candidate(path: &Path, end: &str, age: Duration) -> bool {
+    let hidden = path.file_name().and_then(|name| name.to_str()).is_none_or(|name| name.starts_with('.'));
+    let ours = path.extension().is_some_and(|own| own == end) && !hidden;
+    let old = || path.metadata().and_then(|about| about.modified());
+    ours && (age.is_zero() || old().is_ok_and(|time| time.elapsed().is_ok_and(|since| since > age)))
+}
+
+/// By the row whose id the file's name begins with: `ID.eml`, or `ID.x.json`.
+async fn is_named(lane: &LaneSettings, base: &Path, table: &dyn Table, path: &Path) -> Result<bool, Error> {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let ids = [Some(stem), stem.rsplit_once('.').map(|(id, _)| id)];
+    for id in ids.into_iter().flatten() {
+        if let Some(row) = table.show(id).await?
+            && named(lane, base, &row).iter().any(|known| known == path)
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Takes out what any row names. False if the table is too large to say.
+async fn release_named(
+    lane: &LaneSettings,
+    base: &Path,
+    table: &dyn Table,
+    suspects: &mut BTreeSet<PathBuf>,
+) -> Result<bool, Error> {
+    let mut after = None;
+    for _ in 0..MOST_PAGES {
+        let page = table.browse(&Query { state: None, limit: PAGE, after }).await?;
+        for path in page.rows.iter().flat_map(|row| named(lane, base, row)) {
+            suspects.remove(&path);
+        }
+        after = page.next;
+        if after.is_none() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Rows that wait for intake or to be sent, and whose file is not there.
+async fn bereft(
+    lane: &LaneSettings,
+    base: &Path,
+    table: &dyn Table,
+) -> Result<Vec<(String, PathBuf)>, Error> {
+    let mut found = Vec::new();
+    for (stage, field) in [("intake", PAYLOAD_PATH), ("send", EML_PATH)] {
+        let (Some(stage), Some(column)) = (lane.contract.stage(stage), column(lane, field)) else { continue };
+        let state = lane.contract.state(stage.ready[0]).name.clone();
+        let mut after = None;
+        for _ in 0..MOST_PAGES {
+            let page = table.browse(&Query { state: Some(state.clone()), limit: PAGE, after }).await?;
+            for row in page.rows {
+                let path =
+                    row.columns.iter().find(|(known, _)| *known == column).and_then(|(_, path)| path.clone());
+                let path = base.join(path.unwrap_or_else(|| "(none named)".to_owned()));
+                if !path.exists() {
+                    found.push((row.id, path));
+                }
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Removes files whose row is gone, for as long as the process lives.
+pub fn sweep(lane: LaneSettings, table: Arc<dyn Table>, age: Duration) {
+    tokio::spawn(async move {
+        loop {
+            match remove(&lane, &*table, age).await {
+                Ok(0) => {}
+                Ok(removed) => tracing::info!(lane = lane.name, removed, "files without a row were removed"),
+                Err(error) => tracing::warn!(lane = lane.name, %error, "files can't be compared with rows"),
+            }
+            tokio::time::sleep(SWEEP.min(age)).await;
+        }
+    });
+}
+
+/// Removes what is older than `age` and has no row; answers how many files that were.
+async fn remove(lane: &LaneSettings, table: &dyn Table, age: Duration) -> Result<u64, Error> {
+    let Some(base) = &lane.emails.base else { return Ok(0) };
+    let mut removed = 0;
+    for file in orphans(lane, base, table, age).await? {
+        removed += u64::from(std::fs::remove_file(&file).is_ok());
+    }
+    Ok(removed)
+}

@@ -1,0 +1,112 @@
+//! The e-mail pipeline's composers and transports, from settings.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use postrider_composers::base::Base;
+use postrider_composers::{CallbackComposer, EmlComposer, RawEmlComposer, callback, eml, raw_eml};
+use postrider_contract::{Condition, Literal};
+use postrider_seams::{Composer, Envelope, Outcome, Secret, Transport, transport};
+use tokio::time::Instant;
+
+use super::{ComposerKind, email_settings};
+use crate::settings::LaneSettings;
+
+/// The most attachments of one e-mail.
+const ATTACHMENTS: usize = 100;
+
+/// What is missing in `[lanes.NAME.emails]` for this composer.
+pub fn mistakes(kind: ComposerKind, lane: &LaneSettings) -> Vec<String> {
+    let emails = &lane.emails;
+    let mut mistakes = Vec::new();
+    match kind {
+        ComposerKind::Eml | ComposerKind::RawEml if emails.base.is_none() => {
+            mistakes.push("base: the folder that the files are below: base = \"/mnt/mail\"".to_owned());
+        }
+        ComposerKind::Callback => {
+            let web = |url: &String| url.starts_with("https://") || url.starts_with("http://");
+            if !emails.callback_url.as_ref().is_some_and(web) {
+                mistakes.push("callback_url: callback_url = \"https://app.example/mails\"".to_owned());
+            }
+            if emails.callback_secret.is_none() {
+                let text =
+                    "callback_secret: callbacks are signed: callback_secret = \"env://CALLBACK_SECRET\"";
+                mistakes.push(text.to_owned());
+            }
+        }
+        _ => {}
+    }
+    mistakes
+}
+
+/// The composer of a stage of the pipeline; the settings were checked.
+pub fn composer(kind: ComposerKind, lane: &LaneSettings) -> Result<Arc<dyn Composer>, Vec<String>> {
+    let wrong = mistakes(kind, lane);
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let mail = email_settings(&lane.name, &lane.mail)?;
+    let base = Base::new(lane.emails.base.clone().unwrap_or_default());
+    Ok(match kind {
+        ComposerKind::Eml => Arc::new(EmlComposer::new(eml::Settings {
+            name: lane.contract.table.name.clone(),
+            base,
+            from: mail.from,
+            domain: mail.domain,
+            size_limit: mail.size_limit,
+            recipient_limit: mail.recipient_limit,
+            attachment_limit: ATTACHMENTS,
+        })),
+        ComposerKind::RawEml => Arc::new(RawEmlComposer::new(raw_eml::Settings {
+            base,
+            bounces: mail.bounces,
+            size_limit: mail.size_limit,
+            recipient_limit: mail.recipient_limit,
+        })),
+        _ => Arc::new(CallbackComposer::new(callback::Settings {
+            url: lane.emails.callback_url.clone().unwrap_or_default(),
+            secrets: [&lane.emails.callback_secret, &lane.emails.callback_old_secret]
+                .into_iter()
+                .flatten()
+                .map(|secret| Secret::new(secret.expose()))
+                .collect(),
+            status: told(lane),
+        })),
+    })
+}
+
+/// The state that a callback tells of: the text in the status column.
+fn told(lane: &LaneSettings) -> String {
+    let state = lane.contract.state(lane.contract.stages[lane.stage].ready[0]);
+    let text = state.conditions.iter().find_map(|(_, condition)| match condition {
+        Condition::Is(Literal::Text(text)) => Some(text.clone()),
+        _ => None,
+    });
+    text.unwrap_or_else(|| state.name.clone())
+}
+
+/// Whatever the receiver says but 2xx, the callback is tried again (rule E9).
+pub struct Insistent(pub Arc<dyn Transport>);
+
+#[async_trait]
+impl Transport for Insistent {
+    fn batch(&self) -> usize {
+        self.0.batch()
+    }
+
+    fn concurrency(&self) -> usize {
+        self.0.concurrency()
+    }
+
+    async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
+        let insist = |outcome: Outcome| match outcome {
+            Outcome::Rejected(failure) | Outcome::Skipped(failure) => Outcome::Retryable(failure),
+            other => other,
+        };
+        self.0.deliver(batch, deadline).await.into_iter().map(insist).collect()
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        self.0.probe().await
+    }
+}

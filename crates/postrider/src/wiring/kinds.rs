@@ -1,0 +1,179 @@
+//! Which URL means which store or transport, which name which composer, and which of them fit.
+
+use postrider_composers::record;
+
+use crate::settings::{DeadLetter, listed, suggest};
+
+/// A database that contracts can be run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreKind {
+    Postgres,
+    Mysql,
+    Sqlite,
+    DynamoDb,
+}
+
+/// A way to deliver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransportKind {
+    Smtp,
+    Folder,
+    Kafka,
+    Nats,
+    Amqp,
+    Sqs,
+    /// A mail provider's HTTP interface.
+    Provider,
+    /// Several mail transports as one.
+    Reliable,
+    Webhook,
+}
+
+/// What makes envelopes of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComposerKind {
+    Email,
+    Record,
+    MailJob,
+    Webhook,
+    /// The e-mail pipeline: intake, send, callbacks.
+    Eml,
+    RawEml,
+    Callback,
+}
+
+const STORES: [(&str, StoreKind); 6] = [
+    ("postgres", StoreKind::Postgres),
+    ("postgresql", StoreKind::Postgres),
+    ("mysql", StoreKind::Mysql),
+    ("mariadb", StoreKind::Mysql),
+    ("sqlite", StoreKind::Sqlite),
+    ("dynamodb", StoreKind::DynamoDb),
+];
+const TRANSPORTS: [(&str, TransportKind); 17] = [
+    ("smtp", TransportKind::Smtp),
+    ("smtps", TransportKind::Smtp),
+    ("file", TransportKind::Folder),
+    ("kafka", TransportKind::Kafka),
+    ("kafkas", TransportKind::Kafka),
+    ("nats", TransportKind::Nats),
+    ("tls", TransportKind::Nats),
+    ("amqp", TransportKind::Amqp),
+    ("amqps", TransportKind::Amqp),
+    ("sqs", TransportKind::Sqs),
+    ("ses", TransportKind::Provider),
+    ("sendgrid", TransportKind::Provider),
+    ("postmark", TransportKind::Provider),
+    ("mailgun", TransportKind::Provider),
+    ("resend", TransportKind::Provider),
+    ("reliable", TransportKind::Reliable),
+    ("webhook", TransportKind::Webhook),
+];
+const COMPOSERS: [(&str, ComposerKind); 7] = [
+    ("email", ComposerKind::Email),
+    ("record", ComposerKind::Record),
+    ("mail_job", ComposerKind::MailJob),
+    ("webhook", ComposerKind::Webhook),
+    ("eml", ComposerKind::Eml),
+    ("raw_eml", ComposerKind::RawEml),
+    ("callback", ComposerKind::Callback),
+];
+
+/// The transport of intake, which needs no `[transports.NAME]`: the disk.
+pub const DISK: &str = "(disk)";
+
+impl StoreKind {
+    /// By the URL's scheme. The error shows only that: the rest may hold a password.
+    pub fn of(url: &str) -> Result<Self, String> {
+        by_scheme(url, &STORES)
+    }
+}
+
+impl TransportKind {
+    pub fn of(url: &str) -> Result<Self, String> {
+        by_scheme(url, &TRANSPORTS)
+    }
+
+    /// Does it deliver mails, by itself?
+    pub fn sends_mail(self) -> bool {
+        matches!(self, Self::Smtp | Self::Folder | Self::Provider)
+    }
+
+    /// Does it read what stands beside its URL by itself? Brokers have several hosts, which no URL library takes, and
+    /// providers have none.
+    pub fn reads_beside(self) -> bool {
+        matches!(self, Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs | Self::Provider | Self::Webhook)
+    }
+
+    /// Can it carry what this composer makes? The error goes on after the transport's name.
+    pub fn carries(self, composer: ComposerKind) -> Result<(), &'static str> {
+        use ComposerKind::{Callback, Email, Eml, MailJob, RawEml, Record, Webhook};
+        let mail = matches!(self, Self::Folder | Self::Smtp | Self::Provider | Self::Reliable);
+        let records = matches!(self, Self::Folder | Self::Kafka | Self::Nats | Self::Amqp | Self::Sqs);
+        let fits = match composer {
+            Email | MailJob | RawEml => mail,
+            Record => records,
+            Webhook | Callback => self == Self::Webhook,
+            // It needs none.
+            Eml => true,
+        };
+        if fits {
+            return Ok(());
+        }
+        Err(match (composer, self) {
+            (Webhook, Self::Folder) => "is a folder, and this contract makes webhooks: name one with webhook:",
+            (Webhook | Callback, _) => "makes no HTTP requests, and this contract wants some: name one with webhook:",
+            (_, Self::Webhook) => "posts webhooks, and this contract makes none",
+            (Record, _) => {
+                "sends mail, and this contract makes none: name one with kafka:, nats:, amqp:, sqs: or file:"
+            }
+            _ => "is a broker, and this contract makes no records: name one with smtp:, smtps: or file:",
+        })
+    }
+
+    /// Where dead letters go here.
+    pub fn dead_letters(self, wanted: &DeadLetter) -> Result<record::DeadLetters, String> {
+        let queue = self == Self::Sqs;
+        let suffix = match wanted {
+            DeadLetter::Usual if queue => "-dlq",
+            DeadLetter::Usual => ".dlq",
+            DeadLetter::Suffix(suffix) if queue && suffix.contains('.') => {
+                return Err(format!(
+                    "{suffix:?}: SQS takes no dot in a queue's name; write for example \"-dlq\""
+                ));
+            }
+            DeadLetter::Suffix(suffix) => suffix,
+        };
+        // The name of a FIFO queue ends so, whatever it is for.
+        let last = queue.then_some(".fifo");
+        Ok(record::DeadLetters { suffix: suffix.to_owned(), before: last.map(str::to_owned) })
+    }
+}
+
+impl ComposerKind {
+    /// Are its envelopes mails?
+    pub fn makes_mails(self) -> bool {
+        match self {
+            Self::Email | Self::MailJob | Self::RawEml => true,
+            Self::Record | Self::Webhook | Self::Eml | Self::Callback => false,
+        }
+    }
+
+    pub fn of(name: &str) -> Result<Self, String> {
+        let names = COMPOSERS.map(|(name, _)| name);
+        COMPOSERS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind).ok_or_else(|| {
+            format!("its composer `{name}` is not in this version, which has {}", listed(&names))
+        })
+    }
+}
+
+fn by_scheme<T: Copy>(url: &str, known: &[(&'static str, T)]) -> Result<T, String> {
+    let Some((scheme, _)) = url.split_once(':') else {
+        let schemes: Vec<&str> = known.iter().map(|(scheme, _)| *scheme).collect();
+        return Err(format!("has no scheme: it starts with one of {}, and a colon", listed(&schemes)));
+    };
+    let found = known.iter().find(|(name, _)| *name == scheme).map(|(_, kind)| *kind);
+    found.ok_or_else(|| {
+        format!("`{scheme}:` is not known here{}", suggest(scheme, known.iter().map(|(scheme, _)| *scheme)))
+    })
+}
