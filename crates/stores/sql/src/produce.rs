@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use postrider_contract::{Condition, Contract, Role, Stage};
-
 use postrider_seams::produce::KEY;
 
 use crate::column::{Kind, postgres_type};

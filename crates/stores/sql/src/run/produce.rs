@@ -11,14 +11,14 @@ use crate::produce::{needs_key, produce};
 impl Opened {
     /// Inserts one row, ready for the stage; answers its key.
     pub async fn produce(&self, on: &impl Run, fields: &Detail) -> Result<String, Error> {
-        let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+        let names: Vec<&str> = fields.keys().map(String::as_str).filter(|name| *name != KEY).collect();
         let script = produce(&self.contract, &self.stage, on.dialect(), &self.shape, &names)
             .map_err(|problem| Error::new(Class::Permanent, format!("can't write a row: {problem}")))?;
         let mut envelope = fields.clone();
         if needs_key(&self.contract, &self.shape) {
             let id = self.shape.column(&self.contract.table.id);
-            let key = fresh_key(id.map_or("", |id| id.sql_type.as_str()));
-            envelope.insert(KEY.to_owned(), Value::Text(key));
+            let fresh = || Value::Text(fresh_key(id.map_or("", |id| id.sql_type.as_str())));
+            envelope.entry(KEY.to_owned()).or_insert_with(fresh);
         }
         // The values travel as a settlement's do: one form for everything that is bound.
         let carrier = Settlement {
