@@ -9,6 +9,8 @@ const KILLS: &str = "40";
 const ROWS: &str = "20000";
 const NOTIFY_KILLS: &str = "20";
 const NOTIFY_ROWS: &str = "10000";
+const EMAILS_KILLS: &str = "20";
+const EMAILS_ROWS: &str = "1000";
 
 /// What runs, and how large.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,8 +22,11 @@ struct Wanted {
 
 pub fn command(words: &[&str]) -> Result {
     for wanted in wanted(words)? {
-        // Each test of mail has a database of its own; those of records share one, and have a broker of their own.
-        let fleet = (wanted.lane == OUTBOX).then(|| Fleet::start(Durability::ProcessCrash)).transpose()?;
+        // Each test of mail has a database of its own; those of records and e-mails share one.
+        let fleet = [OUTBOX, EMAILS]
+            .contains(&wanted.lane)
+            .then(|| Fleet::start(Durability::ProcessCrash))
+            .transpose()?;
         let mut variables = wanted.variables;
         variables.extend(fleet.iter().flat_map(Fleet::variables));
         // One after the other: each has several workers and servers, and shows its figures.
@@ -36,10 +41,11 @@ pub fn command(words: &[&str]) -> Result {
 const MAIL: &str = "mail";
 const OUTBOX: &str = "outbox";
 const NOTIFY: &str = "notify";
+const EMAILS: &str = "emails";
 
 /// What the tests read; `--seed` replays the choices of an earlier run.
 fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
-    let mut lanes = vec![MAIL, OUTBOX, NOTIFY];
+    let mut lanes = vec![MAIL, OUTBOX, NOTIFY, EMAILS];
     let (mut kills, mut rows, mut shared) = (None, None, Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -47,7 +53,9 @@ fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
         if *word == "--lane" {
             lanes.retain(|lane| Some(*lane) == value);
             if lanes.is_empty() {
-                return Err(Failure::Misuse(format!("crash --lane takes {MAIL}, {OUTBOX} or {NOTIFY}\n")));
+                return Err(Failure::Misuse(format!(
+                    "crash --lane takes {MAIL}, {OUTBOX}, {NOTIFY} or {EMAILS}\n"
+                )));
             }
             continue;
         }
@@ -66,6 +74,7 @@ fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
         let (own_rows, own_kills) = match lane {
             OUTBOX => (Some(ROWS), None),
             NOTIFY => (Some(NOTIFY_ROWS), Some(NOTIFY_KILLS)),
+            EMAILS => (Some(EMAILS_ROWS), Some(EMAILS_KILLS)),
             _ => (None, Some(KILLS)),
         };
         let rows = rows.clone().or(own_rows.map(str::to_owned));
@@ -91,7 +100,10 @@ mod tests {
             (("POSTRIDER_CRASH_KILLS", "40".to_owned()), ("POSTRIDER_CRASH_ROWS", "20000".to_owned()));
         let notify =
             vec![("POSTRIDER_CRASH_ROWS", "10000".to_owned()), ("POSTRIDER_CRASH_KILLS", "20".to_owned())];
-        assert_eq!(of(&[]), [("mail", vec![kills]), ("outbox", vec![rows]), ("notify", notify)]);
+        let emails =
+            vec![("POSTRIDER_CRASH_ROWS", "1000".to_owned()), ("POSTRIDER_CRASH_KILLS", "20".to_owned())];
+        let all = [("mail", vec![kills]), ("outbox", vec![rows]), ("notify", notify), ("emails", emails)];
+        assert_eq!(of(&[]), all);
         let told = of(&["--lane", "mail", "--seed", "7", "--kills", "90"]);
         let seed = ("POSTRIDER_CRASH_SEED", "7".to_owned());
         assert_eq!(told, [("mail", vec![seed, ("POSTRIDER_CRASH_KILLS", "90".to_owned())])]);

@@ -2,12 +2,13 @@
 
 use std::thread;
 
-use postrider_services::{Brokers, Durability, Fleet};
+use postrider_services::{Brokers, Durability, Fleet, MySql};
 
-use crate::run::{self, Result};
+use crate::run::{self, Failure, Result};
 
 pub fn command(words: &[&str]) -> Result {
-    let (packages, rest) = split(words);
+    let (words, with_mysql) = with(words)?;
+    let (packages, rest) = split(&words);
     let mut build = vec!["test", "--no-run"];
     build.extend(packages.iter().copied());
     let mut test = vec!["test", "--no-fail-fast"];
@@ -25,8 +26,31 @@ pub fn command(words: &[&str]) -> Result {
         let brokers = brokers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         built.and_then(|()| Ok((fleet?, brokers?)))
     })?;
-    let variables = [fleet.variables(), brokers.variables()].concat();
+    let mut variables = [fleet.variables(), brokers.variables()].concat();
+    let mysql = with_mysql.then(|| MySql::start(Durability::ProcessCrash)).transpose()?;
+    if let Some(mysql) = &mysql {
+        eprintln!("the tests of MariaDB run on MySQL {}", mysql.version());
+        variables.retain(|(name, _)| *name != MYSQL);
+        variables.push((MYSQL, mysql.url()));
+    }
     run::with(&variables, &run::cargo_program(), &test)
+}
+
+/// Where tests look for the server.
+const MYSQL: &str = "POSTRIDER_TEST_MYSQL";
+
+/// `--with mysql`: MySQL itself in the place of MariaDB, for every test that uses the shared server.
+fn with<'a>(words: &[&'a str]) -> Result<(Vec<&'a str>, bool)> {
+    let Some(at) = words.iter().position(|word| *word == "--with") else {
+        return Ok((words.to_vec(), false));
+    };
+    let mut rest = words.to_vec();
+    rest.remove(at);
+    if rest.get(at) != Some(&"mysql") {
+        return Err(Failure::Misuse("test --with takes mysql\n".into()));
+    }
+    rest.remove(at);
+    Ok((rest, true))
 }
 
 /// Which packages are meant (all, if none is named), and what is for the test binaries.
@@ -50,6 +74,13 @@ fn split<'a>(words: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mysql_is_asked_for_by_name() {
+        assert_eq!(with(&["-p", "x", "--with", "mysql", "y"]).unwrap(), (vec!["-p", "x", "y"], true));
+        assert_eq!(with(&["y"]).unwrap(), (vec!["y"], false));
+        assert!(with(&["--with"]).is_err() && with(&["--with", "oracle"]).is_err());
+    }
 
     #[test]
     fn words_go_to_cargo_or_to_the_tests() {
