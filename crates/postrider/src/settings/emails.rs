@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use postrider_seams::Secret;
+
 use super::reader::Reader;
-use super::secret::{References, Secret};
+use super::secret::References;
 
 #[derive(Debug, Clone, Default)]
 pub struct EmailsSettings {

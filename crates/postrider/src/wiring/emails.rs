@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use postrider_composers::base::Base;
 use postrider_composers::{CallbackComposer, EmlComposer, RawEmlComposer, callback, eml, raw_eml};
 use postrider_contract::{Condition, Literal};
-use postrider_seams::{Composer, Envelope, Outcome, Secret, Transport, transport};
+use postrider_seams::{Composer, Envelope, Outcome, Transport, transport};
 use tokio::time::Instant;
 
 use super::{ComposerKind, email_settings};
@@ -68,7 +68,7 @@ pub fn composer(kind: ComposerKind, lane: &LaneSettings) -> Result<Arc<dyn Compo
             secrets: [&lane.emails.callback_secret, &lane.emails.callback_old_secret]
                 .into_iter()
                 .flatten()
-                .map(|secret| Secret::new(secret.expose()))
+                .cloned()
                 .collect(),
             status: told(lane),
         })),

@@ -121,8 +121,12 @@ impl TransportKind {
             return Ok(());
         }
         Err(match (composer, self) {
-            (Webhook, Self::Folder) => "is a folder, and this contract makes webhooks: name one with webhook:",
-            (Webhook | Callback, _) => "makes no HTTP requests, and this contract wants some: name one with webhook:",
+            (Webhook, Self::Folder) => {
+                "is a folder, and this contract makes webhooks: name one with webhook:"
+            }
+            (Webhook | Callback, _) => {
+                "makes no HTTP requests, and this contract wants some: name one with webhook:"
+            }
             (_, Self::Webhook) => "posts webhooks, and this contract makes none",
             (Record, _) => {
                 "sends mail, and this contract makes none: name one with kafka:, nats:, amqp:, sqs: or file:"
