@@ -13,7 +13,7 @@ use crate::connect::Database;
 use crate::error;
 
 /// How often a transaction that collided runs again.
-const TRIES: u32 = 8;
+pub(crate) const TRIES: u32 = 8;
 
 impl Run for Database {
     fn dialect(&self) -> Dialect {
@@ -189,7 +189,7 @@ fn key(query: MyQuery, id: &RowId) -> MyQuery {
     }
 }
 
-fn one(query: MyQuery, value: Value) -> MyQuery {
+pub(crate) fn one(query: MyQuery, value: Value) -> MyQuery {
     match value {
         Value::Int(number) => query.bind(number),
         Value::Float(number) => query.bind(number),
@@ -199,7 +199,7 @@ fn one(query: MyQuery, value: Value) -> MyQuery {
     }
 }
 
-fn values(row: &MySqlRow) -> Vec<Value> {
+pub(crate) fn values(row: &MySqlRow) -> Vec<Value> {
     (0..row.len()).map(|index| value(row, index)).collect()
 }
 

@@ -7,6 +7,7 @@
 mod connect;
 mod error;
 mod migrate;
+mod plain;
 mod produce;
 mod script;
 mod shape;

@@ -13,7 +13,7 @@ use crate::connect::Database;
 use crate::error;
 
 /// How often a transaction that collided runs again.
-const TRIES: u32 = 6;
+pub(crate) const TRIES: u32 = 6;
 
 impl Run for Database {
     fn dialect(&self) -> Dialect {
@@ -185,7 +185,7 @@ impl Kind {
 }
 
 /// Every row of an answer, column by column.
-fn values(rows: &[PgRow]) -> Vec<Vec<Value>> {
+pub(crate) fn values(rows: &[PgRow]) -> Vec<Vec<Value>> {
     let Some(first) = rows.first() else { return Vec::new() };
     let kinds: Vec<Kind> = first.columns().iter().map(|column| Kind::of(column.type_info().name())).collect();
     let read = |row: &PgRow| kinds.iter().enumerate().map(|(index, kind)| value(row, index, *kind)).collect();

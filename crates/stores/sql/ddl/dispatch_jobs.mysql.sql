@@ -24,6 +24,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     schema_id VARCHAR(255),
     `status` VARCHAR(16) NOT NULL DEFAULT 'QUEUED',
     max_retries INT,
+    retry_budget INT,
     retry_strategy VARCHAR(255),
     scheduled_for DATETIME(6),
     expires_at DATETIME(6),
@@ -35,14 +36,17 @@ CREATE TABLE IF NOT EXISTS {table} (
     duration_millis BIGINT,
     last_error LONGTEXT,
     idempotency_key VARCHAR(255),
+    request_hash VARCHAR(64),
+    created_by VARCHAR(13),
     created_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
     updated_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
+    client_key VARCHAR(64) GENERATED ALWAYS AS (COALESCE(client_id, '')) VIRTUAL,
     claimed_by VARCHAR(64),
     lease_until DATETIME(6),
     group_key VARCHAR(350) GENERATED ALWAYS AS (CASE WHEN message_group IS NOT NULL THEN CONCAT(COALESCE(client_id, ''), ':', message_group) END) STORED
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
-CREATE INDEX dispatch_jobs_idempotency ON {table} (client_id, idempotency_key);
+CREATE UNIQUE INDEX dispatch_jobs_idempotency ON {table} (client_key, idempotency_key);
 
 CREATE TABLE IF NOT EXISTS dispatch_attempts (
     id VARCHAR(13) NOT NULL PRIMARY KEY,
@@ -59,7 +63,7 @@ CREATE TABLE IF NOT EXISTS dispatch_attempts (
     error_type VARCHAR(16),
     created_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
     FOREIGN KEY (job_id) REFERENCES {table} (id) ON DELETE CASCADE
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE INDEX dispatch_attempts_job ON dispatch_attempts (job_id, attempt_number);
 
@@ -69,7 +73,7 @@ CREATE TABLE IF NOT EXISTS dispatch_job_metadata (
     `key` VARCHAR(128) NOT NULL,
     `value` VARCHAR(255) NOT NULL,
     FOREIGN KEY (job_id) REFERENCES {table} (id) ON DELETE CASCADE
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE INDEX dispatch_job_metadata_search ON dispatch_job_metadata (`key`, `value`, job_id);
 

@@ -24,6 +24,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     schema_id varchar(255),
     "status" varchar(16) NOT NULL DEFAULT 'QUEUED',
     max_retries integer,
+    retry_budget integer,
     retry_strategy varchar(255),
     scheduled_for timestamptz,
     expires_at timestamptz,
@@ -35,6 +36,8 @@ CREATE TABLE IF NOT EXISTS {table} (
     duration_millis bigint,
     last_error text,
     idempotency_key varchar(255),
+    request_hash varchar(64),
+    created_by varchar(13),
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     claimed_by varchar(64),
@@ -42,7 +45,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     group_key text GENERATED ALWAYS AS (CASE WHEN message_group IS NOT NULL THEN coalesce(client_id, '') || ':' || message_group END) STORED
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
-CREATE INDEX IF NOT EXISTS dispatch_jobs_idempotency ON {table} (client_id, idempotency_key);
+CREATE UNIQUE INDEX IF NOT EXISTS dispatch_jobs_idempotency ON {table} (coalesce(client_id, ''), idempotency_key) WHERE idempotency_key IS NOT NULL;
 
 CREATE TABLE IF NOT EXISTS dispatch_attempts (
     id varchar(13) NOT NULL PRIMARY KEY,

@@ -24,6 +24,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     schema_id TEXT,
     "status" TEXT NOT NULL DEFAULT 'QUEUED',
     max_retries INTEGER,
+    retry_budget INTEGER,
     retry_strategy TEXT,
     scheduled_for TEXT,
     expires_at TEXT,
@@ -35,6 +36,8 @@ CREATE TABLE IF NOT EXISTS {table} (
     duration_millis INTEGER,
     last_error TEXT,
     idempotency_key TEXT,
+    request_hash TEXT,
+    created_by TEXT,
     created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     claimed_by TEXT,
@@ -42,7 +45,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     group_key TEXT GENERATED ALWAYS AS (CASE WHEN message_group IS NOT NULL THEN coalesce(client_id, '') || ':' || message_group END) STORED
 );
 
-CREATE INDEX IF NOT EXISTS dispatch_jobs_idempotency ON {table} (client_id, idempotency_key);
+CREATE UNIQUE INDEX IF NOT EXISTS dispatch_jobs_idempotency ON {table} (coalesce(client_id, ''), idempotency_key) WHERE idempotency_key IS NOT NULL;
 
 CREATE TABLE IF NOT EXISTS dispatch_attempts (
     id TEXT NOT NULL PRIMARY KEY,

@@ -19,6 +19,7 @@ mod layout;
 mod moves;
 mod ordered;
 pub mod own;
+pub mod plain;
 pub mod produce;
 mod program;
 mod render;

@@ -164,7 +164,7 @@ fn bound(step: &Step, given: &Given<'_>, progress: &Progress) -> Query<'static, 
     query
 }
 
-fn one(
+pub(crate) fn one(
     query: Query<'static, Sqlite, SqliteArguments>,
     value: Value,
 ) -> Query<'static, Sqlite, SqliteArguments> {
@@ -177,7 +177,7 @@ fn one(
     }
 }
 
-fn values(row: &SqliteRow) -> Vec<Value> {
+pub(crate) fn values(row: &SqliteRow) -> Vec<Value> {
     (0..row.len()).map(|index| value(row, index)).collect()
 }
 

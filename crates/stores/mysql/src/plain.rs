@@ -1,0 +1,67 @@
+//! Plain statements on tables of our own.
+
+use futures::TryStreamExt as _;
+use postrider_seams::store::Error;
+use postrider_sql::plain::{Answer, Answers, Plain, Statement};
+use postrider_sql::{Dialect, bind};
+use sqlx::mysql::MySqlConnection;
+use sqlx::{AssertSqlSafe, Either, Executor as _};
+
+use crate::connect::Database;
+use crate::error;
+use crate::script::{TRIES, one, values};
+
+impl Plain for Database {
+    fn dialect(&self) -> Dialect {
+        Dialect::Mysql
+    }
+
+    fn transact<'a>(&'a self, doing: &'a str, statements: &'a [Statement]) -> Answers<'a> {
+        Box::pin(self.transacted(doing, statements))
+    }
+}
+
+impl Database {
+    async fn transacted(&self, doing: &str, statements: &[Statement]) -> Result<Vec<Answer>, Error> {
+        let mut tried = 0;
+        loop {
+            match self.try_transact(statements).await {
+                Ok(answers) => return Ok(answers),
+                Err(cause) if error::is_collision(&cause) && tried < TRIES => {
+                    tokio::time::sleep(bind::collision_pause(tried)).await;
+                    tried += 1;
+                }
+                Err(cause) => return Err(error::classify(&self.place, doing, cause)),
+            }
+        }
+    }
+
+    /// A single statement is a transaction by itself.
+    async fn try_transact(&self, statements: &[Statement]) -> Result<Vec<Answer>, sqlx::Error> {
+        if let [statement] = statements {
+            let mut connection = self.pool.acquire().await?;
+            return Ok(vec![answered(&mut connection, statement).await?]);
+        }
+        let mut transaction = self.pool.begin().await?;
+        let mut answers = Vec::with_capacity(statements.len());
+        for statement in statements {
+            answers.push(answered(&mut transaction, statement).await?);
+        }
+        transaction.commit().await?;
+        Ok(answers)
+    }
+}
+
+async fn answered(connection: &mut MySqlConnection, statement: &Statement) -> Result<Answer, sqlx::Error> {
+    let query = sqlx::query(AssertSqlSafe(statement.sql.clone()));
+    let query = statement.args.iter().cloned().fold(query, one);
+    let mut answer = Answer::default();
+    let mut stream = connection.fetch_many(query);
+    while let Some(step) = stream.try_next().await? {
+        match step {
+            Either::Left(done) => answer.changed += done.rows_affected(),
+            Either::Right(row) => answer.rows.push(values(&row)),
+        }
+    }
+    Ok(answer)
+}

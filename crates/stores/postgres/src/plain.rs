@@ -1,0 +1,79 @@
+//! Plain statements on tables of our own.
+
+use futures::TryStreamExt as _;
+use postrider_seams::row::Value;
+use postrider_seams::store::Error;
+use postrider_sql::plain::{Answer, Answers, Plain, Statement};
+use postrider_sql::{Dialect, bind};
+use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Either, Executor as _, Postgres};
+
+use crate::connect::Database;
+use crate::error;
+use crate::script::{TRIES, values};
+
+impl Plain for Database {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn transact<'a>(&'a self, doing: &'a str, statements: &'a [Statement]) -> Answers<'a> {
+        Box::pin(self.transacted(doing, statements))
+    }
+}
+
+impl Database {
+    async fn transacted(&self, doing: &str, statements: &[Statement]) -> Result<Vec<Answer>, Error> {
+        let mut tried = 0;
+        loop {
+            match self.try_transact(statements).await {
+                Ok(answers) => return Ok(answers),
+                Err(cause) if error::is_collision(&cause) && tried < TRIES => {
+                    tokio::time::sleep(bind::collision_pause(tried)).await;
+                    tried += 1;
+                }
+                Err(cause) => return Err(error::classify(&self.place, doing, cause)),
+            }
+        }
+    }
+
+    /// A single statement is a transaction by itself.
+    async fn try_transact(&self, statements: &[Statement]) -> Result<Vec<Answer>, sqlx::Error> {
+        if let [statement] = statements {
+            let mut connection = self.pool.acquire().await?;
+            return Ok(vec![answered(&mut connection, statement).await?]);
+        }
+        let mut transaction = self.pool.begin().await?;
+        let mut answers = Vec::with_capacity(statements.len());
+        for statement in statements {
+            answers.push(answered(&mut transaction, statement).await?);
+        }
+        transaction.commit().await?;
+        Ok(answers)
+    }
+}
+
+async fn answered(connection: &mut PgConnection, statement: &Statement) -> Result<Answer, sqlx::Error> {
+    let mut changed = 0;
+    let mut rows = Vec::new();
+    let mut stream = connection.fetch_many(bound(statement));
+    while let Some(step) = stream.try_next().await? {
+        match step {
+            Either::Left(done) => changed += done.rows_affected(),
+            Either::Right(row) => rows.push(row),
+        }
+    }
+    Ok(Answer { rows: values(&rows), changed })
+}
+
+fn bound(statement: &Statement) -> Query<'_, Postgres, PgArguments> {
+    let query = sqlx::query(AssertSqlSafe(statement.sql.as_str()));
+    statement.args.iter().cloned().fold(query, |query, arg| match arg {
+        Value::Float(number) => query.bind(number),
+        Value::Bool(flag) => query.bind(flag),
+        Value::Int(number) => query.bind(number),
+        Value::Bytes(bytes) => query.bind(bytes),
+        other => query.bind(bind::text(other)),
+    })
+}

@@ -1,0 +1,63 @@
+//! Plain statements on tables of our own.
+
+use futures::TryStreamExt as _;
+use postrider_seams::store::Error;
+use postrider_sql::Dialect;
+use postrider_sql::plain::{Answer, Answers, Plain, Statement, only_reads};
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{AssertSqlSafe, Either, Executor as _};
+
+use crate::connect::Database;
+use crate::script::{Patience, one, values};
+
+impl Plain for Database {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    fn transact<'a>(&'a self, doing: &'a str, statements: &'a [Statement]) -> Answers<'a> {
+        Box::pin(self.transacted(doing, statements))
+    }
+}
+
+impl Database {
+    async fn transacted(&self, doing: &str, statements: &[Statement]) -> Result<Vec<Answer>, Error> {
+        let mut patience = Patience::new(self, doing);
+        loop {
+            match self.try_transact(statements).await {
+                Ok(answers) => return Ok(answers),
+                Err(cause) => patience.wait(cause).await?,
+            }
+        }
+    }
+
+    /// What only reads leaves the writer alone.
+    async fn try_transact(&self, statements: &[Statement]) -> Result<Vec<Answer>, sqlx::Error> {
+        let reads = only_reads(statements);
+        let mut transaction = if reads {
+            self.readers.begin().await?
+        } else {
+            self.writer.begin_with("BEGIN IMMEDIATE").await?
+        };
+        let mut answers = Vec::with_capacity(statements.len());
+        for statement in statements {
+            answers.push(answered(&mut transaction, statement).await?);
+        }
+        transaction.commit().await?;
+        Ok(answers)
+    }
+}
+
+async fn answered(connection: &mut SqliteConnection, statement: &Statement) -> Result<Answer, sqlx::Error> {
+    let query = sqlx::query(AssertSqlSafe(statement.sql.clone()));
+    let query = statement.args.iter().cloned().fold(query, one);
+    let mut answer = Answer::default();
+    let mut stream = connection.fetch_many(query);
+    while let Some(step) = stream.try_next().await? {
+        match step {
+            Either::Left(done) => answer.changed += done.rows_affected(),
+            Either::Right(row) => answer.rows.push(values(&row)),
+        }
+    }
+    Ok(answer)
+}
