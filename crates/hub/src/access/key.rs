@@ -1,0 +1,311 @@
+//! API keys: made, found, revoked.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use postrider_sql::Dialect;
+use postrider_sql::bind::tsid;
+use ring::digest::{SHA256, digest};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq as _;
+use utoipa::ToSchema;
+
+use super::{Actor, Role, Scope};
+use crate::audit::Change;
+use crate::check::{Faults, is_id};
+use crate::draft::Draft;
+use crate::sheet::{Fresh, Insert, Kind, Reader, Sheet, now};
+use crate::{Error, Hub, Moment};
+
+/// What every key starts with, so that scanners find those that leaked.
+const MARK: &str = "pr_";
+
+const SHEET: Sheet = Sheet {
+    table: "postrider_api_keys",
+    columns: &[
+        ("id", Kind::Text),
+        ("name", Kind::Text),
+        ("prefix", Kind::Text),
+        ("role", Kind::Text),
+        ("client_ids", Kind::Text),
+        ("expires_at", Kind::Time),
+        ("revoked_at", Kind::Time),
+        ("last_used_at", Kind::Time),
+        ("created_at", Kind::Time),
+    ],
+};
+
+/// A key, without what it opens with.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiKey {
+    pub id: String,
+    pub name: String,
+    /// The part that is no secret.
+    pub prefix: String,
+    pub role: Role,
+    /// The clients whose things it may see; empty: all.
+    pub client_ids: Vec<String>,
+    pub expires_at: Option<Moment>,
+    pub revoked_at: Option<Moment>,
+    /// To the minute.
+    pub last_used_at: Option<Moment>,
+    pub created_at: Option<Moment>,
+}
+
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewKey {
+    #[schema(
+        min_length = 1,
+        max_length = 255,
+        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
+    )]
+    pub name: String,
+    pub role: Role,
+    /// The clients whose things it may see; left out: all.
+    #[serde(default)]
+    #[schema(max_items = 100)]
+    pub client_ids: Vec<ClientId>,
+    #[serde(default)]
+    pub expires_at: Option<Moment>,
+}
+
+/// A client's id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+pub struct ClientId(pub String);
+
+/// A fresh key. This is the only time that it is shown.
+#[derive(Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownKey {
+    /// Send it as `Authorization: Bearer KEY`.
+    pub key: String,
+    #[serde(flatten)]
+    pub details: ApiKey,
+}
+
+struct Secret {
+    whole: String,
+    prefix: String,
+    hash: String,
+}
+
+impl Secret {
+    fn fresh() -> Self {
+        let mut bytes = [0; 40];
+        SystemRandom::new().fill(&mut bytes).expect("the system has randomness");
+        let prefix = format!("{MARK}{}", hex(&bytes[32..]));
+        let whole = format!("{prefix}_{}", URL_SAFE_NO_PAD.encode(&bytes[..32]));
+        let hash = hashed(&whole);
+        Self { whole, prefix, hash }
+    }
+}
+
+fn hashed(key: &str) -> String {
+    hex(digest(&SHA256, key.as_bytes()).as_ref())
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(half.into(), 16).expect("half a byte is a digit");
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// The prefix of a text that could be a key.
+fn prefix_of(key: &str) -> Option<&str> {
+    let rest = key.strip_prefix(MARK)?;
+    let (prefix, secret) = rest.split_once('_')?;
+    let fine =
+        prefix.len() == 16 && prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) && secret.len() == 43;
+    fine.then(|| &key[..MARK.len() + 16])
+}
+
+fn read(row: Vec<postrider_seams::row::Value>) -> Result<ApiKey, Error> {
+    let mut row = Reader::new(row);
+    Ok(ApiKey {
+        id: row.word(),
+        name: row.word(),
+        prefix: row.word(),
+        role: Role::named(&row.word()).ok_or_else(|| Error::broken("the role of an API key"))?,
+        client_ids: row.json(),
+        expires_at: row.time(),
+        revoked_at: row.time(),
+        last_used_at: row.time(),
+        created_at: row.time(),
+    })
+}
+
+impl Hub {
+    /// Who brings this key; `None` where it is no key that opens anything now.
+    pub async fn authenticate(&self, key: &str) -> Result<Option<Actor>, Error> {
+        let Some(prefix) = prefix_of(key) else { return Ok(None) };
+        let dialect = self.dialect();
+        let find = Draft::new(
+            dialect,
+            format!(
+                "SELECT t.hash, {} FROM postrider_api_keys AS t WHERE t.prefix = ",
+                SHEET.listed(dialect)
+            ),
+        )
+        .text(prefix)
+        .push(" AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ")
+        .push(now(dialect))
+        .push(")");
+        let Some(mut row) = self.first("look up an API key", find).await? else { return Ok(None) };
+        let stored = Reader::new(vec![row.remove(0)]).word();
+        if !bool::from(stored.as_bytes().ct_eq(hashed(key).as_bytes())) {
+            return Ok(None);
+        }
+        let found = read(row)?;
+        self.touch(&found.id).await?;
+        let scope = Scope::of(found.client_ids);
+        Ok(Some(Actor { key: found.id, name: found.name, role: found.role, scope }))
+    }
+
+    /// Notes the use, at most once a minute.
+    async fn touch(&self, id: &str) -> Result<(), Error> {
+        if !self.used.is_due(id) {
+            return Ok(());
+        }
+        let dialect = self.dialect();
+        let note = Draft::new(dialect, "UPDATE postrider_api_keys SET last_used_at = ")
+            .push(now(dialect))
+            .push(" WHERE id = ")
+            .text(id);
+        self.run("note the use of an API key", vec![note.done()]).await?;
+        Ok(())
+    }
+
+    /// The first admin key, where there has never been one. Several instances may ask at once: one gets it.
+    pub async fn first_key(&self) -> Result<Option<ShownKey>, Error> {
+        let dialect = self.dialect();
+        let any = Draft::new(dialect, "SELECT 1 FROM postrider_api_keys WHERE first_admin = 1");
+        if self.first("look for an admin key", any).await?.is_some() {
+            return Ok(None);
+        }
+        let secret = Secret::fresh();
+        let id = tsid();
+        let row = fresh(dialect, &id, "first admin", &secret, Role::Admin, &[], None).int("first_admin", 1);
+        let find = self.by_id(&id);
+        let change = Change::new("create", "apiKey", &id);
+        let insert = insert(dialect, row);
+        let mut answers = self.run("make the first admin key", vec![insert, find.done()]).await?;
+        let Some(row) = answers.pop().and_then(|mut answer| answer.rows.pop()) else { return Ok(None) };
+        self.run("note the first admin key", vec![change.by_nobody(dialect)]).await?;
+        Ok(Some(ShownKey { key: secret.whole, details: read(row)? }))
+    }
+
+    pub async fn create_key(&self, actor: &Actor, new: &NewKey) -> Result<ShownKey, Error> {
+        let mut faults = Faults::default();
+        faults.line("name", &new.name, 255);
+        if new.client_ids.len() > 100 {
+            faults.note("clientIds", "must not have more than 100 clients");
+        }
+        for (index, client) in new.client_ids.iter().enumerate() {
+            faults.slug(&format!("clientIds[{index}]"), &client.0, 64);
+        }
+        faults.end()?;
+        let mut clients: Vec<String> = new.client_ids.iter().map(|client| client.0.clone()).collect();
+        if let Scope::Only(own) = &actor.scope {
+            if clients.is_empty() {
+                clients.clone_from(own);
+            }
+            if !clients.iter().all(|client| actor.scope.covers(Some(client))) {
+                return Err(Error::Forbidden("a key can't give a scope that it has not itself".to_owned()));
+            }
+        }
+        let dialect = self.dialect();
+        let secret = Secret::fresh();
+        let id = tsid();
+        let row = fresh(dialect, &id, &new.name, &secret, new.role, &clients, new.expires_at);
+        let row = row.text("created_by", actor.key.clone());
+        let change = Change::new("create", "apiKey", &id).detail("role", new.role.name());
+        let statements = vec![insert(dialect, row), change.by(dialect, actor), self.by_id(&id).done()];
+        let row =
+            self.run("make an API key", statements).await?.pop().and_then(|mut answer| answer.rows.pop());
+        let details = read(row.ok_or_else(|| Error::broken("a fresh API key"))?)?;
+        Ok(ShownKey { key: secret.whole, details })
+    }
+
+    pub async fn keys(&self, actor: &Actor) -> Result<Vec<ApiKey>, Error> {
+        let dialect = self.dialect();
+        let all = Draft::new(dialect, SHEET.selected(dialect)).push(" ORDER BY t.id LIMIT 1000");
+        let keys: Result<Vec<ApiKey>, Error> =
+            self.all("list API keys", all).await?.into_iter().map(read).collect();
+        Ok(keys?.into_iter().filter(|key| within(actor, key)).collect())
+    }
+
+    /// From now on it opens nothing. Idempotent.
+    pub async fn revoke_key(&self, actor: &Actor, id: &str) -> Result<ApiKey, Error> {
+        const ABSENT: Error = Error::Absent("API key");
+        if !is_id(id) {
+            return Err(ABSENT);
+        }
+        let found = self.first("find an API key", self.by_id(id)).await?.map(read).transpose()?;
+        let found = found.filter(|key| within(actor, key)).ok_or(ABSENT)?;
+        if found.id == actor.key {
+            return Err(Error::conflict("id", "a key can't revoke itself: make another one first"));
+        }
+        let dialect = self.dialect();
+        let revoke = Draft::new(dialect, "UPDATE postrider_api_keys SET revoked_at = ")
+            .push(now(dialect))
+            .push(" WHERE revoked_at IS NULL AND id = ")
+            .text(id);
+        let change = Change::new("revoke", "apiKey", id);
+        let statements = vec![revoke.done(), change.by(dialect, actor), self.by_id(id).done()];
+        let row =
+            self.run("revoke an API key", statements).await?.pop().and_then(|mut answer| answer.rows.pop());
+        row.map(read).transpose()?.ok_or(ABSENT)
+    }
+
+    fn by_id(&self, id: &str) -> Draft {
+        let dialect = self.dialect();
+        Draft::new(dialect, SHEET.selected(dialect)).push(" WHERE t.id = ").text(id)
+    }
+}
+
+/// Would a caller see nothing with it that it doesn't see itself?
+fn within(actor: &Actor, key: &ApiKey) -> bool {
+    match &actor.scope {
+        Scope::All => true,
+        scope @ Scope::Only(_) => {
+            !key.client_ids.is_empty() && key.client_ids.iter().all(|client| scope.covers(Some(client)))
+        }
+    }
+}
+
+fn fresh(
+    dialect: Dialect,
+    id: &str,
+    name: &str,
+    secret: &Secret,
+    role: Role,
+    clients: &[String],
+    expires: Option<Moment>,
+) -> Fresh {
+    Fresh::new()
+        .text("id", id.to_owned())
+        .text("name", name.to_owned())
+        .text("prefix", secret.prefix.clone())
+        .text("hash", secret.hash.clone())
+        .text("role", role.name().to_owned())
+        .text("client_ids", serde_json::json!(clients).to_string())
+        .time(dialect, "expires_at", expires)
+}
+
+fn insert(dialect: Dialect, row: Fresh) -> postrider_sql::plain::Statement {
+    let columns = [
+        ("id", Kind::Text),
+        ("name", Kind::Text),
+        ("prefix", Kind::Text),
+        ("hash", Kind::Text),
+        ("role", Kind::Text),
+        ("client_ids", Kind::Text),
+        ("first_admin", Kind::Int),
+        ("expires_at", Kind::Time),
+        ("created_by", Kind::Text),
+    ];
+    Insert { table: SHEET.table, columns: &columns, or_nothing: true, ..Insert::default() }
+        .rows(dialect, vec![row])
+}

@@ -1,0 +1,29 @@
+//! Service accounts: with what credentials a webhook is sent.
+//!
+//! Owns: accounts and the references to their secrets. Must not: hold, return or log a secret, but for a fresh one, shown
+//! once. Invariant: a regenerated secret's forerunner stays valid for 24 hours (J10).
+
+mod change;
+mod view;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+pub use change::{AccountChange, NewAccount, NewCredentials, NewRole, Regenerate, ShownAccount};
+pub use view::{RoleAssignment, ServiceAccount, WebhookCredentials};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum WebhookAuthType {
+    /// `Authorization: Bearer {token}`
+    Bearer,
+    /// `Authorization: Basic {base64}`; the token is `user:password`.
+    Basic,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+pub enum SignatureAlgorithm {
+    #[default]
+    #[serde(rename = "HMAC_SHA256")]
+    HmacSha256,
+}

@@ -1,0 +1,412 @@
+//! Making and changing accounts, and fresh credentials.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use postrider_sql::bind::tsid;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::view::{RoleAssignment, SHEET, ServiceAccount};
+use super::{SignatureAlgorithm, WebhookAuthType};
+use crate::access::{Actor, ClientId, Scope};
+use crate::audit::Change;
+use crate::check::Faults;
+use crate::draft::Draft;
+use crate::job::name;
+use crate::sheet::{Fresh, Insert, now, now_and};
+use crate::{Error, Hub, Moment};
+
+/// How long the secret before a regeneration stays valid (J10).
+const OVERLAP_SECONDS: i64 = 24 * 60 * 60;
+
+const SCHEMES: [&str; 7] =
+    ["aws-secretsmanager", "aws-ssm", "gcp-secretmanager", "vault", "encrypted", "env", "file"];
+
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewAccount {
+    #[schema(min_length = 1, max_length = 128, pattern = "^[A-Za-z0-9._-]{1,128}$")]
+    pub code: String,
+    #[schema(
+        min_length = 1,
+        max_length = 255,
+        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
+    )]
+    pub name: String,
+    #[schema(max_length = 2000, pattern = r"^[^\u0000]*$")]
+    pub description: Option<String>,
+    /// The clients whose jobs may use it; empty: all.
+    #[serde(default)]
+    #[schema(max_items = 100)]
+    pub client_ids: Vec<ClientId>,
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    pub application_id: Option<String>,
+    /// Left out: a signing secret is made, and shown once.
+    pub webhook_credentials: Option<NewCredentials>,
+    #[serde(default)]
+    #[schema(max_items = 50)]
+    pub roles: Vec<NewRole>,
+}
+
+/// References to secrets: `aws-secretsmanager://`, `aws-ssm://`, `gcp-secretmanager://`, `vault://`, `encrypted://`,
+/// `env://` or `file://`. Only keys of all clients may name them.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewCredentials {
+    pub auth_type: Option<WebhookAuthType>,
+    #[schema(
+        max_length = 4000,
+        pattern = "^(aws-secretsmanager|aws-ssm|gcp-secretmanager|vault|encrypted|env|file)://[!-~]+$"
+    )]
+    pub auth_token_ref: Option<String>,
+    #[schema(
+        max_length = 4000,
+        pattern = "^(aws-secretsmanager|aws-ssm|gcp-secretmanager|vault|encrypted|env|file)://[!-~]+$"
+    )]
+    pub signing_secret_ref: Option<String>,
+    #[serde(default)]
+    pub signing_algorithm: SignatureAlgorithm,
+}
+
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewRole {
+    #[schema(min_length = 1, max_length = 128, pattern = "^[A-Za-z0-9._-]{1,128}$")]
+    pub role_name: String,
+    /// MANUAL
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    pub assignment_source: Option<String>,
+}
+
+/// What may be changed.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AccountChange {
+    #[schema(
+        min_length = 1,
+        max_length = 255,
+        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
+    )]
+    pub name: String,
+    #[schema(max_length = 2000, pattern = r"^[^\u0000]*$")]
+    pub description: Option<String>,
+    #[serde(default)]
+    #[schema(max_items = 100)]
+    pub client_ids: Vec<ClientId>,
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    pub application_id: Option<String>,
+    #[serde(default)]
+    #[schema(max_items = 50)]
+    pub roles: Vec<NewRole>,
+}
+
+/// New credentials: a reference for each that is to change; with none, a signing secret is made, and shown once.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Regenerate {
+    #[schema(
+        max_length = 4000,
+        pattern = "^(aws-secretsmanager|aws-ssm|gcp-secretmanager|vault|encrypted|env|file)://[!-~]+$"
+    )]
+    pub signing_secret_ref: Option<String>,
+    pub auth_type: Option<WebhookAuthType>,
+    #[schema(
+        max_length = 4000,
+        pattern = "^(aws-secretsmanager|aws-ssm|gcp-secretmanager|vault|encrypted|env|file)://[!-~]+$"
+    )]
+    pub auth_token_ref: Option<String>,
+}
+
+/// An account, and its fresh secret if one was made. This is the only time that it is shown.
+#[derive(Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownAccount {
+    #[serde(flatten)]
+    pub account: ServiceAccount,
+    /// `whsec_…`, as Standard Webhooks has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub signing_secret: Option<String>,
+}
+
+/// A fresh secret and the reference that is stored.
+struct Made {
+    secret: Option<String>,
+    reference: Option<String>,
+}
+
+impl Hub {
+    pub async fn create_account(&self, actor: &Actor, new: NewAccount) -> Result<ShownAccount, Error> {
+        let mut faults = Faults::default();
+        faults.slug("code", &new.code, 128);
+        let what = AccountChange {
+            name: new.name,
+            description: new.description,
+            client_ids: new.client_ids,
+            application_id: new.application_id,
+            roles: new.roles,
+        };
+        what.check(&mut faults);
+        if let Some(credentials) = &new.webhook_credentials {
+            credentials.check(&mut faults);
+        }
+        faults.end()?;
+        let clients = clients_for(actor, &what.client_ids)?;
+        let made = match &new.webhook_credentials {
+            Some(credentials) => {
+                let named = [&credentials.auth_token_ref, &credentials.signing_secret_ref];
+                may_name(actor, named.into_iter().flatten().next())?;
+                Made { secret: None, reference: credentials.signing_secret_ref.clone() }
+            }
+            None => self.made_secret()?,
+        };
+        let (dialect, id, at) = (self.dialect(), tsid(), self.clock().await?);
+        let auth = new.webhook_credentials.as_ref();
+        let row = Fresh::new()
+            .text("id", id.clone())
+            .text("code", new.code)
+            .text("name", what.name.clone())
+            .text("description", what.description.clone())
+            .text("client_ids", serde_json::json!(clients).to_string())
+            .text("application_id", what.application_id.clone())
+            .flag("active", true)
+            .text("auth_type", auth.and_then(|auth| auth.auth_type).map(|kind| name(&kind)))
+            .text("auth_token_ref", auth.and_then(|auth| auth.auth_token_ref.clone()))
+            .text("signing_algorithm", made.reference.as_ref().map(|_| name(&SignatureAlgorithm::default())))
+            .text("signing_secret_ref", made.reference)
+            .time(dialect, "credentials_created_at", Some(at))
+            .text("roles", serde_json::json!(what.assigned(&[], at)).to_string());
+        let insert = Insert {
+            table: SHEET.table,
+            columns: &SHEET.columns[..14],
+            or_nothing: true,
+            ..Insert::default()
+        };
+        let change = Change::new("create", "serviceAccount", &id).of_client(sole(&clients));
+        let insert = insert.rows(dialect, vec![row]);
+        self.insert_once("create a service account", insert, SHEET.table, &id, change.by(dialect, actor))
+            .await?;
+        Ok(ShownAccount { account: self.account(actor, &id).await?, signing_secret: made.secret })
+    }
+
+    pub async fn change_account(
+        &self,
+        actor: &Actor,
+        id: &str,
+        what: &AccountChange,
+    ) -> Result<ServiceAccount, Error> {
+        let mut faults = Faults::default();
+        what.check(&mut faults);
+        faults.end()?;
+        let account = self.own_account(actor, id).await?;
+        let clients = clients_for(actor, &what.client_ids)?;
+        let at = self.clock().await?;
+        let update = Draft::new(self.dialect(), "UPDATE service_accounts SET name = ")
+            .text(&what.name)
+            .push(", description = ")
+            .maybe(what.description.as_deref())
+            .push(", client_ids = ")
+            .text(&serde_json::json!(clients).to_string())
+            .push(", application_id = ")
+            .maybe(what.application_id.as_deref())
+            .push(", roles = ")
+            .text(&serde_json::json!(what.assigned(&account.roles, at)).to_string());
+        self.update_account(actor, &account, "change", update).await
+    }
+
+    /// Its jobs go on, or wait, unspent (J1).
+    pub async fn activate_account(
+        &self,
+        actor: &Actor,
+        id: &str,
+        active: bool,
+    ) -> Result<ServiceAccount, Error> {
+        let account = self.own_account(actor, id).await?;
+        let update = Draft::new(self.dialect(), "UPDATE service_accounts SET active = ").flag(active);
+        self.update_account(actor, &account, if active { "activate" } else { "deactivate" }, update).await
+    }
+
+    pub async fn regenerate(
+        &self,
+        actor: &Actor,
+        id: &str,
+        with: &Regenerate,
+    ) -> Result<ShownAccount, Error> {
+        let mut faults = Faults::default();
+        faults.reference("signingSecretRef", with.signing_secret_ref.as_deref());
+        faults.reference("authTokenRef", with.auth_token_ref.as_deref());
+        if with.auth_type.is_some() && with.auth_token_ref.is_none() {
+            faults.note("authTokenRef", "is missing: authType says that there is one");
+        }
+        faults.end()?;
+        may_name(actor, with.signing_secret_ref.as_ref().or(with.auth_token_ref.as_ref()))?;
+        let account = self.own_account(actor, id).await?;
+        let made = match (&with.signing_secret_ref, &with.auth_token_ref) {
+            (None, None) => self.made_secret_or_fault()?,
+            (reference, _) => Made { secret: None, reference: reference.clone() },
+        };
+        let dialect = self.dialect();
+        let mut update =
+            Draft::new(dialect, "UPDATE service_accounts SET regenerated_at = ").push(now(dialect));
+        if let Some(reference) = &made.reference {
+            update = update
+                .push(", previous_signing_secret_ref = signing_secret_ref, previous_until = ")
+                .push(&now_and(dialect, OVERLAP_SECONDS))
+                .push(", signing_algorithm = 'HMAC_SHA256', signing_secret_ref = ")
+                .text(reference);
+        }
+        if let Some(reference) = &with.auth_token_ref {
+            let kind = with.auth_type.unwrap_or(WebhookAuthType::Bearer);
+            update =
+                update.push(", auth_token_ref = ").text(reference).push(", auth_type = ").text(&name(&kind));
+        }
+        let account = self.update_account(actor, &account, "regenerate", update).await?;
+        Ok(ShownAccount { account, signing_secret: made.secret })
+    }
+
+    async fn update_account(
+        &self,
+        actor: &Actor,
+        account: &ServiceAccount,
+        action: &'static str,
+        update: Draft,
+    ) -> Result<ServiceAccount, Error> {
+        let dialect = self.dialect();
+        let update = update.push(", updated_at = ").push(now(dialect)).push(" WHERE id = ").text(&account.id);
+        let change = Change::new(action, "serviceAccount", &account.id).of_client(sole(&account.client_ids));
+        self.run("change a service account", vec![update.done(), change.by(dialect, actor)]).await?;
+        self.account(actor, &account.id).await
+    }
+
+    /// One that the caller may change: all of its clients are the caller's.
+    async fn own_account(&self, actor: &Actor, id: &str) -> Result<ServiceAccount, Error> {
+        let account = self.account(actor, id).await?;
+        if account.client_ids.iter().all(|client| actor.scope.covers(Some(client))) {
+            return Ok(account);
+        }
+        Err(Error::Forbidden("this service account is for clients of others too".to_owned()))
+    }
+
+    /// A signing secret as Standard Webhooks has it, where it can be kept.
+    fn made_secret(&self) -> Result<Made, Error> {
+        if self.sealer.is_none() {
+            return Ok(Made { secret: None, reference: None });
+        }
+        self.made_secret_or_fault()
+    }
+
+    fn made_secret_or_fault(&self) -> Result<Made, Error> {
+        let fault = |text: String| Error::invalid("signingSecretRef", text);
+        let sealer = self.sealer.as_ref().ok_or_else(|| {
+            fault(
+                "is missing: without an encryption key set here, a secret can only be referred to".to_owned(),
+            )
+        })?;
+        let mut bytes = [0; 32];
+        SystemRandom::new().fill(&mut bytes).expect("the system has randomness");
+        let secret = format!("whsec_{}", STANDARD.encode(bytes));
+        let reference = sealer.seal(&secret).map_err(fault)?;
+        Ok(Made { secret: Some(secret), reference: Some(reference) })
+    }
+}
+
+impl AccountChange {
+    fn check(&self, faults: &mut Faults) {
+        faults.line("name", &self.name, 255);
+        if let Some(description) = &self.description {
+            faults.text("description", description, 2000);
+        }
+        faults.maybe_slug("applicationId", self.application_id.as_deref(), 64);
+        if self.client_ids.len() > 100 {
+            faults.note("clientIds", "must not have more than 100 clients");
+        }
+        for (index, client) in self.client_ids.iter().enumerate() {
+            faults.slug(&format!("clientIds[{index}]"), &client.0, 64);
+        }
+        if self.roles.len() > 50 {
+            faults.note("roles", "must not have more than 50 roles");
+        }
+        for (index, role) in self.roles.iter().enumerate() {
+            faults.slug(&format!("roles[{index}].roleName"), &role.role_name, 128);
+            faults.maybe_slug(
+                &format!("roles[{index}].assignmentSource"),
+                role.assignment_source.as_deref(),
+                64,
+            );
+        }
+    }
+
+    /// Roles that were there keep their time.
+    fn assigned(&self, before: &[RoleAssignment], at: Moment) -> Vec<RoleAssignment> {
+        let assigned = |role: &NewRole| {
+            let known = before.iter().find(|known| known.role_name == role.role_name);
+            let source =
+                role.assignment_source.clone().or(known.map(|known| known.assignment_source.clone()));
+            RoleAssignment {
+                role_name: role.role_name.clone(),
+                assignment_source: source.unwrap_or_else(|| "MANUAL".to_owned()),
+                assigned_at: known.and_then(|known| known.assigned_at).or(Some(at)),
+            }
+        };
+        self.roles.iter().map(assigned).collect()
+    }
+}
+
+impl NewCredentials {
+    fn check(&self, faults: &mut Faults) {
+        faults.reference("webhookCredentials.authTokenRef", self.auth_token_ref.as_deref());
+        faults.reference("webhookCredentials.signingSecretRef", self.signing_secret_ref.as_deref());
+        match (self.auth_type, &self.auth_token_ref) {
+            (Some(_), None) => {
+                faults.note("webhookCredentials.authTokenRef", "is missing: authType says that there is one");
+            }
+            (None, Some(_)) => faults.note("webhookCredentials.authType", "is missing: BEARER or BASIC"),
+            _ => {}
+        }
+    }
+}
+
+impl Faults {
+    fn reference(&mut self, field: &str, value: Option<&str>) {
+        let Some(value) = value else { return };
+        let known = value
+            .split_once("://")
+            .is_some_and(|(scheme, rest)| SCHEMES.contains(&scheme) && !rest.is_empty());
+        if !known || value.len() > 4000 || !value.bytes().all(|byte| byte.is_ascii_graphic()) {
+            self.note(
+                field,
+                format!("must be a reference to a secret: SCHEME://…, with one of {}", SCHEMES.join(", ")),
+            );
+        }
+    }
+}
+
+/// References reach what this process can read (its variables, its files, its vault): who may see only some clients'
+/// things may not have those sent to a target of their own.
+fn may_name(actor: &Actor, reference: Option<&String>) -> Result<(), Error> {
+    match (&actor.scope, reference) {
+        (Scope::Only(_), Some(_)) => Err(Error::Forbidden(
+            "only a key of all clients may name references to secrets; leave them out and one is made"
+                .to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whose line of the audit log it is.
+fn sole(clients: &[String]) -> Option<&str> {
+    match clients {
+        [only] => Some(only),
+        _ => None,
+    }
+}
+
+fn clients_for(actor: &Actor, clients: &[ClientId]) -> Result<Vec<String>, Error> {
+    let clients: Vec<String> = clients.iter().map(|client| client.0.clone()).collect();
+    match &actor.scope {
+        Scope::Only(own) if clients.is_empty() => Ok(own.clone()),
+        scope if clients.iter().all(|client| scope.covers(Some(client))) => Ok(clients),
+        _ => Err(Error::Forbidden("clientIds: this key may not act for all of these clients".to_owned())),
+    }
+}

@@ -1,0 +1,166 @@
+//! Accounts as they are shown, and finding them.
+
+use postrider_seams::row::Value;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{SignatureAlgorithm, WebhookAuthType};
+use crate::access::{Actor, Scope};
+use crate::check::is_id;
+use crate::draft::Draft;
+use crate::job::named;
+use crate::page::{Page, PageQuery};
+use crate::sheet::{Kind, Reader, Sheet};
+use crate::{Error, Hub, Moment};
+
+pub(super) const ABSENT: Error = Error::Absent("service account");
+
+pub(super) const SHEET: Sheet = Sheet {
+    table: "service_accounts",
+    columns: &[
+        ("id", Kind::Text),
+        ("code", Kind::Text),
+        ("name", Kind::Text),
+        ("description", Kind::Text),
+        ("client_ids", Kind::Text),
+        ("application_id", Kind::Text),
+        ("active", Kind::Flag),
+        ("auth_type", Kind::Text),
+        ("auth_token_ref", Kind::Text),
+        ("signing_secret_ref", Kind::Text),
+        ("signing_algorithm", Kind::Text),
+        ("credentials_created_at", Kind::Time),
+        ("regenerated_at", Kind::Time),
+        ("roles", Kind::Text),
+        ("last_used_at", Kind::Time),
+        ("created_at", Kind::Time),
+        ("updated_at", Kind::Time),
+    ],
+};
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceAccount {
+    pub id: String,
+    /// Unique.
+    pub code: String,
+    pub name: String,
+    pub description: Option<String>,
+    /// The clients whose jobs may use it; empty: all.
+    pub client_ids: Vec<String>,
+    pub application_id: Option<String>,
+    pub active: bool,
+    pub webhook_credentials: Option<WebhookCredentials>,
+    pub roles: Vec<RoleAssignment>,
+    /// To the minute.
+    pub last_used_at: Option<Moment>,
+    pub created_at: Option<Moment>,
+    pub updated_at: Option<Moment>,
+}
+
+/// Where the secrets are; never the secrets.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookCredentials {
+    pub auth_type: Option<WebhookAuthType>,
+    pub auth_token_ref: Option<String>,
+    pub signing_secret_ref: Option<String>,
+    pub signing_algorithm: Option<SignatureAlgorithm>,
+    pub created_at: Option<Moment>,
+    pub regenerated_at: Option<Moment>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RoleAssignment {
+    pub role_name: String,
+    /// `MANUAL`, or whatever assigned it.
+    pub assignment_source: String,
+    pub assigned_at: Option<Moment>,
+}
+
+impl Hub {
+    pub async fn account(&self, actor: &Actor, id: &str) -> Result<ServiceAccount, Error> {
+        if !is_id(id) {
+            return Err(ABSENT);
+        }
+        let query =
+            Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" WHERE t.id = ").text(id);
+        let found = self.first("read a service account", query).await?.map(read);
+        found.filter(|account| is_visible(actor, account)).ok_or(ABSENT)
+    }
+
+    /// A page of accounts, newest first; the one with this code, if one is given.
+    pub async fn accounts(
+        &self,
+        actor: &Actor,
+        code: Option<&str>,
+        page: &PageQuery,
+    ) -> Result<Page<ServiceAccount>, Error> {
+        let about = format!("accounts {}", code.unwrap_or_default());
+        let dialect = self.dialect();
+        let mut after = self.opened(actor, &about, page)?.map(|after| after.id);
+        let wanted = page.wanted() as usize + 1;
+        let mut accounts = Vec::new();
+        // A scope is a list inside a column: what a caller may not see is passed over, page by page.
+        loop {
+            let mut query = Draft::new(dialect, SHEET.selected(dialect)).push(" WHERE 1 = 1");
+            if let Some(code) = code {
+                query = query.push(" AND t.").name("code").push(" = ").text(code);
+            }
+            if let Some(after) = &after {
+                query = query.push(" AND t.id < ").text(after);
+            }
+            let rows = self.all("list service accounts", query.push(" ORDER BY t.id DESC LIMIT 500")).await?;
+            let found: Vec<ServiceAccount> = rows.into_iter().map(read).collect();
+            let ended = found.len() < 500;
+            after = found.last().map(|account| account.id.clone());
+            accounts.extend(found.into_iter().filter(|account| is_visible(actor, account)));
+            if ended || accounts.len() >= wanted {
+                break;
+            }
+        }
+        accounts.truncate(wanted);
+        Ok(self.closed(actor, &about, page, accounts, |account| (None, account.id.clone())))
+    }
+}
+
+fn is_visible(actor: &Actor, account: &ServiceAccount) -> bool {
+    match &actor.scope {
+        Scope::All => true,
+        scope @ Scope::Only(_) => account.client_ids.iter().any(|client| scope.covers(Some(client))),
+    }
+}
+
+pub(super) fn read(row: Vec<Value>) -> ServiceAccount {
+    let mut row = Reader::new(row);
+    let mut account = ServiceAccount {
+        id: row.word(),
+        code: row.word(),
+        name: row.word(),
+        description: row.text(),
+        client_ids: row.json(),
+        application_id: row.text(),
+        active: row.flag(),
+        webhook_credentials: None,
+        roles: Vec::new(),
+        last_used_at: None,
+        created_at: None,
+        updated_at: None,
+    };
+    let credentials = WebhookCredentials {
+        auth_type: row.text().and_then(|kind| named(&kind)),
+        auth_token_ref: row.text(),
+        signing_secret_ref: row.text(),
+        signing_algorithm: row.text().and_then(|algorithm| named(&algorithm)),
+        created_at: row.time(),
+        regenerated_at: row.time(),
+    };
+    let any = credentials.auth_token_ref.is_some() || credentials.signing_secret_ref.is_some();
+    account.webhook_credentials = any.then_some(credentials);
+    account.roles = row.json();
+    account.last_used_at = row.time();
+    account.created_at = row.time();
+    account.updated_at = row.time();
+    account
+}

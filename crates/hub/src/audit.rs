@@ -1,0 +1,156 @@
+//! The audit log: who changed what, and when. A line is written in the transaction of its change.
+
+use postrider_sql::Dialect;
+use postrider_sql::bind::tsid;
+use postrider_sql::plain::Statement;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::access::{Actor, Scope};
+use crate::draft::Draft;
+use crate::page::{Page, PageQuery};
+use crate::sheet::{Fresh, Insert, Kind, Reader, Sheet};
+use crate::{Error, Hub, Moment};
+
+const SHEET: Sheet = Sheet {
+    table: "postrider_audit",
+    columns: &[
+        ("id", Kind::Text),
+        ("at", Kind::Time),
+        ("key_id", Kind::Text),
+        ("key_name", Kind::Text),
+        ("role", Kind::Text),
+        ("action", Kind::Text),
+        ("entity", Kind::Text),
+        ("entity_id", Kind::Text),
+        ("client_id", Kind::Text),
+        ("detail", Kind::Text),
+    ],
+};
+
+/// One line of the audit log.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditEntry {
+    pub id: String,
+    pub at: Option<Moment>,
+    /// The key that asked; none: Postrider itself.
+    pub key_id: Option<String>,
+    pub key_name: Option<String>,
+    pub role: Option<String>,
+    /// `create`, `retry`, `cancel`, `pause`, …
+    pub action: String,
+    /// `dispatchJob`, `subscription`, `lane`, …
+    pub entity: String,
+    pub entity_id: String,
+    pub client_id: Option<String>,
+    #[schema(value_type = Option<Object>)]
+    pub detail: Option<serde_json::Value>,
+}
+
+/// A change, to be told in the log.
+#[derive(Debug, Clone)]
+pub struct Change {
+    action: &'static str,
+    entity: &'static str,
+    id: String,
+    client: Option<String>,
+    detail: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Change {
+    pub fn new(action: &'static str, entity: &'static str, id: &str) -> Self {
+        Self { action, entity, id: id.to_owned(), client: None, detail: serde_json::Map::new() }
+    }
+
+    #[must_use]
+    pub fn of_client(mut self, client: Option<&str>) -> Self {
+        self.client = client.map(str::to_owned);
+        self
+    }
+
+    /// Something worth knowing; never a secret.
+    #[must_use]
+    pub fn detail(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
+        self.detail.insert(name.to_owned(), value.into());
+        self
+    }
+
+    pub(crate) fn by(self, dialect: Dialect, actor: &Actor) -> Statement {
+        let row = Fresh::new()
+            .text("key_id", actor.key.clone())
+            .text("key_name", actor.name.clone())
+            .text("role", actor.role.name().to_owned());
+        self.written(dialect, row)
+    }
+
+    pub(crate) fn by_nobody(self, dialect: Dialect) -> Statement {
+        self.written(dialect, Fresh::new())
+    }
+
+    fn written(self, dialect: Dialect, row: Fresh) -> Statement {
+        let detail = (!self.detail.is_empty()).then(|| serde_json::Value::Object(self.detail).to_string());
+        let row = row
+            .text("id", tsid())
+            .text("action", self.action.to_owned())
+            .text("entity", self.entity.to_owned())
+            .text("entity_id", self.id)
+            .text("client_id", self.client)
+            .text("detail", detail);
+        let columns: Vec<_> = SHEET.columns.iter().filter(|(name, _)| *name != "at").copied().collect();
+        Insert { table: SHEET.table, columns: &columns, ..Insert::default() }.rows(dialect, vec![row])
+    }
+}
+
+impl Hub {
+    /// Notes a change that was made elsewhere (a lane paused).
+    pub async fn note(&self, actor: &Actor, change: Change) -> Result<(), Error> {
+        self.run("write the audit log", vec![change.by(self.dialect(), actor)]).await?;
+        Ok(())
+    }
+
+    /// Newest first.
+    pub async fn audit(
+        &self,
+        actor: &Actor,
+        entity: Option<&str>,
+        entity_id: Option<&str>,
+        page: &PageQuery,
+    ) -> Result<Page<AuditEntry>, Error> {
+        let dialect = self.dialect();
+        let about = format!("audit\n{}\n{}", entity.unwrap_or_default(), entity_id.unwrap_or_default());
+        let after = self.opened(actor, &about, page)?;
+        let mut query = Draft::new(dialect, SHEET.selected(dialect)).push(" WHERE 1 = 1");
+        if let Some(entity) = entity {
+            query = query.push(" AND t.entity = ").text(entity);
+        }
+        if let Some(id) = entity_id {
+            query = query.push(" AND t.entity_id = ").text(id);
+        }
+        if let Scope::Only(clients) = &actor.scope {
+            query = query.push(" AND t.client_id IN ").texts(clients.iter().map(String::as_str));
+        }
+        if let Some(after) = &after {
+            query = query.push(" AND t.id < ").text(&after.id);
+        }
+        let query = query.push(" ORDER BY t.id DESC LIMIT ").int(page.wanted() + 1);
+        let entries = self.all("read the audit log", query).await?.into_iter().map(read).collect();
+        Ok(self.closed(actor, &about, page, entries, |entry: &AuditEntry| (None, entry.id.clone())))
+    }
+}
+
+fn read(row: Vec<postrider_seams::row::Value>) -> AuditEntry {
+    let mut row = Reader::new(row);
+    AuditEntry {
+        id: row.word(),
+        at: row.time(),
+        key_id: row.text(),
+        key_name: row.text(),
+        role: row.text(),
+        action: row.word(),
+        entity: row.word(),
+        entity_id: row.word(),
+        client_id: row.text(),
+        detail: row.text().and_then(|text| serde_json::from_str(&text).ok()),
+    }
+}

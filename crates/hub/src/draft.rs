@@ -1,0 +1,89 @@
+//! A statement under construction: text and what its placeholders stand for, in step.
+
+use postrider_seams::row::Value;
+use postrider_sql::Dialect;
+use postrider_sql::plain::Statement;
+
+use crate::Moment;
+use crate::sheet::{Kind, quoted};
+
+#[derive(Debug, Clone)]
+pub struct Draft {
+    dialect: Dialect,
+    sql: String,
+    args: Vec<Value>,
+}
+
+impl Draft {
+    pub fn new(dialect: Dialect, text: impl Into<String>) -> Self {
+        Self { dialect, sql: text.into(), args: Vec::new() }
+    }
+
+    pub fn push(mut self, text: &str) -> Self {
+        self.sql.push_str(text);
+        self
+    }
+
+    /// A column's name.
+    pub fn name(self, name: &str) -> Self {
+        let name = quoted(self.dialect, name);
+        self.push(&name)
+    }
+
+    fn bind(mut self, kind: Kind, value: Value) -> Self {
+        self.args.push(value);
+        let mark = match self.dialect {
+            Dialect::Postgres => {
+                let sql_type = match kind {
+                    Kind::Text => "text",
+                    Kind::Int => "bigint",
+                    Kind::Flag => "boolean",
+                    Kind::Time => "timestamptz",
+                };
+                format!("CAST(${} AS {sql_type})", self.args.len())
+            }
+            Dialect::Mysql if kind == Kind::Time => "CAST(? AS DATETIME(6))".to_owned(),
+            Dialect::Mysql | Dialect::Sqlite => "?".to_owned(),
+        };
+        self.push(&mark)
+    }
+
+    pub fn text(self, value: &str) -> Self {
+        self.bind(Kind::Text, Value::Text(value.to_owned()))
+    }
+
+    pub fn maybe(self, value: Option<&str>) -> Self {
+        self.bind(Kind::Text, value.map_or(Value::Null, |value| Value::Text(value.to_owned())))
+    }
+
+    pub fn int(self, value: impl Into<i64>) -> Self {
+        self.bind(Kind::Int, Value::Int(value.into()))
+    }
+
+    pub fn maybe_int(self, value: Option<i64>) -> Self {
+        self.bind(Kind::Int, value.map_or(Value::Null, Value::Int))
+    }
+
+    pub fn flag(self, value: bool) -> Self {
+        self.bind(Kind::Flag, Value::Bool(value))
+    }
+
+    pub fn time(self, value: Option<Moment>) -> Self {
+        let dialect = self.dialect;
+        self.bind(Kind::Time, value.map_or(Value::Null, |value| Value::Text(value.written(dialect))))
+    }
+
+    /// `(?, ?, …)`; of no values, a list that nothing is in.
+    pub fn texts<'a>(mut self, values: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut open = "(";
+        for value in values {
+            self = self.push(open).text(value);
+            open = ", ";
+        }
+        if open == "(" { self.push("(NULL)") } else { self.push(")") }
+    }
+
+    pub fn done(self) -> Statement {
+        Statement { sql: self.sql, args: self.args }
+    }
+}

@@ -1,0 +1,300 @@
+//! Taking events in, and making their jobs; replaying them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use postrider_sql::Dialect;
+use postrider_sql::plain::{Answer, Statement};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::new::{Checked, NewEvent, checked};
+use super::view::{Event, SHEET};
+use crate::access::Actor;
+use crate::audit::Change;
+use crate::draft::Draft;
+use crate::job::{DispatchKind, Draught, NewJob, Origin};
+use crate::sheet::{Fresh, Insert, Kind, Reader, given, quoted};
+use crate::subscription::{self, Subscription, matches_code};
+use crate::{Error, Hub, Moment};
+
+/// What came of one event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventMade {
+    /// Ours.
+    pub id: String,
+    /// It was there before: nothing was made.
+    pub known: bool,
+    /// The jobs that it made.
+    pub job_ids: Vec<String>,
+}
+
+/// The jobs that a replay made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Replayed {
+    pub job_ids: Vec<String>,
+}
+
+impl Hub {
+    pub async fn create_event(&self, actor: &Actor, event: NewEvent) -> Result<EventMade, Error> {
+        self.create_events(actor, vec![event]).await?.pop().expect("one answer for one event")
+    }
+
+    /// Takes many events in, in one transaction. What is wrong with one says nothing about the others.
+    pub async fn create_events(
+        &self,
+        actor: &Actor,
+        events: Vec<NewEvent>,
+    ) -> Result<Vec<Result<EventMade, Error>>, Error> {
+        let events: Vec<Result<Checked, Error>> =
+            events.into_iter().map(|event| checked(event, actor, &self.settings)).collect();
+        let fine: Vec<&Checked> = events.iter().filter_map(|event| event.as_ref().ok()).collect();
+        let (subscriptions, now) =
+            self.subscriptions_of(fine.iter().map(|event| event.client.as_deref())).await?;
+        let jobs: BTreeMap<String, Vec<Draught>> = fine
+            .iter()
+            .map(|event| {
+                (event.id.clone(), jobs_for(actor, &Facts::of(event), &subscriptions, now, Once::Yes))
+            })
+            .collect();
+        let first = self.write_events(actor, &fine, &jobs).await?;
+        let made = |event: Checked| {
+            let key = (event.client.clone(), event.source.clone(), event.event_id.clone());
+            let id = first.get(&key).ok_or_else(|| Error::broken("a fresh event"))?;
+            let known = *id != event.id;
+            let of_event = jobs.get(&event.id).filter(|_| !known);
+            let job_ids =
+                of_event.map(|jobs| jobs.iter().map(|job| job.id.clone()).collect()).unwrap_or_default();
+            Ok(EventMade { id: id.clone(), known, job_ids })
+        };
+        Ok(events.into_iter().map(|event| event.and_then(made)).collect())
+    }
+
+    /// Jobs for an event that is there, for each subscription that matches now, or for one of them.
+    pub async fn replay(&self, actor: &Actor, id: &str, only: Option<&str>) -> Result<Replayed, Error> {
+        let event = self.event(actor, id).await?;
+        let (mut subscriptions, now) =
+            self.subscriptions_of(std::iter::once(event.client_id.as_deref())).await?;
+        if let Some(only) = only {
+            subscriptions.retain(|subscription| subscription.id == only);
+            if subscriptions.is_empty() {
+                return Err(Error::invalid("subscriptionId", "no such subscription for this event"));
+            }
+        }
+        let jobs = jobs_for(actor, &Facts::of_event(&event), &subscriptions, now, Once::No);
+        let mut statements = self.insert_jobs(&jobs.iter().collect::<Vec<_>>(), None);
+        let change = Change::new("replay", "event", id).of_client(event.client_id.as_deref());
+        statements.push(change.detail("jobs", jobs.len()).by(self.dialect(), actor));
+        self.run("replay an event", statements).await?;
+        Ok(Replayed { job_ids: jobs.into_iter().map(|job| job.id).collect() })
+    }
+
+    /// A job with a made-up event, to try a subscription's target.
+    pub async fn test_subscription(&self, actor: &Actor, id: &str) -> Result<Replayed, Error> {
+        let subscription = self.subscription(actor, id).await?;
+        let facts = Facts {
+            id: None,
+            source: "postrider",
+            code: &subscription.event_code.replace('*', "test"),
+            subject: None,
+            client: subscription.client_id.as_deref(),
+            correlation: None,
+            content_type: "application/json",
+            data: Some("{\"test\":true}"),
+        };
+        let job = drafted(actor, &facts, &subscription, self.clock().await?, Once::No);
+        let mut statements = self.insert_jobs(&[&job], None);
+        let change = Change::new("test", "subscription", id).of_client(subscription.client_id.as_deref());
+        statements.push(change.by(self.dialect(), actor));
+        self.run("test a subscription", statements).await?;
+        Ok(Replayed { job_ids: vec![job.id] })
+    }
+
+    /// The active subscriptions that events of these clients may match, and what the database's clock says.
+    async fn subscriptions_of<'a>(
+        &self,
+        clients: impl Iterator<Item = Option<&'a str>>,
+    ) -> Result<(Vec<Subscription>, Moment), Error> {
+        let clients: BTreeSet<&str> = clients.flatten().collect();
+        let query = Draft::new(self.dialect(), subscription::SHEET.selected(self.dialect()))
+            .push(" WHERE t.active = ")
+            .flag(true)
+            .push(" AND (t.client_id IS NULL OR t.client_id IN ")
+            .texts(clients)
+            .push(") ORDER BY t.id");
+        let found =
+            self.all("look for subscriptions", query).await?.into_iter().map(subscription::read).collect();
+        Ok((found, self.clock().await?))
+    }
+
+    /// Answers our id of each event, ours or an earlier one.
+    async fn write_events(
+        &self,
+        actor: &Actor,
+        events: &[&Checked],
+        jobs: &BTreeMap<String, Vec<Draught>>,
+    ) -> Result<BTreeMap<Key, String>, Error> {
+        if events.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let dialect = self.dialect();
+        let mut columns: Vec<_> = SHEET.columns[..12].to_vec();
+        columns.push(("created_by", Kind::Text));
+        let insert = Insert { table: SHEET.table, columns: &columns, or_nothing: true, ..Insert::default() };
+        let rows = events.iter().map(|event| fresh(dialect, event, actor)).collect();
+        let mut statements = vec![insert.rows(dialect, rows)];
+        let event = given(dialect, "event_id");
+        let written = format!("EXISTS (SELECT 1 FROM dispatch_events AS e WHERE e.id = {event})");
+        let jobs: Vec<&Draught> = jobs.values().flatten().collect();
+        statements.extend(self.insert_jobs(&jobs, Some(&written)));
+        let looks = statements.len();
+        statements.extend(lookups(dialect, events));
+        let answers = self.run("take events in", statements).await?;
+        Ok(answers.into_iter().skip(looks).flat_map(|answer: Answer| answer.rows).map(key).collect())
+    }
+}
+
+/// Client, source, the CloudEvent's id.
+type Key = (Option<String>, String, String);
+
+fn key(row: Vec<postrider_seams::row::Value>) -> (Key, String) {
+    let mut row = Reader::new(row);
+    let id = row.word();
+    ((row.text(), row.word(), row.word()), id)
+}
+
+fn fresh(dialect: Dialect, event: &Checked, actor: &Actor) -> Fresh {
+    Fresh::new()
+        .text("id", event.id.clone())
+        .text("event_id", event.event_id.clone())
+        .text("source", event.source.clone())
+        .text("code", event.code.clone())
+        .text("subject", event.subject.clone())
+        .text("client_id", event.client.clone())
+        .text("correlation_id", event.correlation.clone())
+        .time(dialect, "occurred_at", event.time)
+        .text("data_content_type", event.content_type.clone())
+        .text("data_schema", event.schema.clone())
+        .text("extensions", serde_json::json!(event.extensions).to_string())
+        .text("data", event.data.clone())
+        .text("created_by", actor.key.clone())
+}
+
+fn lookups(dialect: Dialect, events: &[&Checked]) -> Vec<Statement> {
+    let mut ids: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for event in events {
+        let client = event.client.as_deref().unwrap_or_default();
+        ids.entry((client, &event.source)).or_default().insert(&event.event_id);
+    }
+    let client = if dialect == Dialect::Mysql { "client_key" } else { "coalesce(client_id, '')" };
+    let source = quoted(dialect, "source");
+    let look = |((id, from), ids): ((&str, &str), BTreeSet<&str>)| {
+        let text = format!("SELECT id, client_id, {source}, event_id FROM dispatch_events WHERE {client} = ");
+        let query = Draft::new(dialect, text).text(id).push(&format!(" AND {source} = ")).text(from);
+        query.push(" AND event_id IN ").texts(ids).done()
+    };
+    ids.into_iter().map(look).collect()
+}
+
+/// Does a job have the key that keeps it from being made twice?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Once {
+    Yes,
+    No,
+}
+
+/// What of an event matters for its jobs.
+struct Facts<'a> {
+    id: Option<&'a str>,
+    source: &'a str,
+    code: &'a str,
+    subject: Option<&'a str>,
+    client: Option<&'a str>,
+    correlation: Option<&'a str>,
+    content_type: &'a str,
+    data: Option<&'a str>,
+}
+
+impl<'a> Facts<'a> {
+    fn of(event: &'a Checked) -> Self {
+        Self {
+            id: Some(&event.id),
+            source: &event.source,
+            code: &event.code,
+            subject: event.subject.as_deref(),
+            client: event.client.as_deref(),
+            correlation: event.correlation.as_deref(),
+            content_type: &event.content_type,
+            data: event.data.as_deref(),
+        }
+    }
+
+    fn of_event(event: &'a Event) -> Self {
+        Self {
+            id: Some(&event.id),
+            source: &event.source,
+            code: &event.code,
+            subject: event.subject.as_deref(),
+            client: event.client_id.as_deref(),
+            correlation: event.correlation_id.as_deref(),
+            content_type: event.data_content_type.as_deref().unwrap_or("application/json"),
+            data: event.data.as_deref(),
+        }
+    }
+
+    fn matches(&self, subscription: &Subscription, data: &serde_json::Value) -> bool {
+        let client = subscription.client_id.as_deref();
+        (client.is_none() || client == self.client)
+            && matches_code(&subscription.event_code, self.code)
+            && subscription.source_prefix.as_deref().is_none_or(|prefix| self.source.starts_with(prefix))
+            && subscription.filters.iter().all(|filter| filter.holds(data))
+    }
+}
+
+fn drafted(
+    actor: &Actor,
+    event: &Facts<'_>,
+    subscription: &Subscription,
+    now: Moment,
+    once: Once,
+) -> Draught {
+    let key = event.id.filter(|_| once == Once::Yes).map(|id| format!("{id}-{}", subscription.id));
+    let group = event.subject.map(|subject| format!("{}:{subject}", subscription.code));
+    let job = NewJob {
+        source: Some(event.source.to_owned()),
+        subject: event.subject.map(str::to_owned),
+        event_id: event.id.map(str::to_owned),
+        correlation_id: event.correlation.map(str::to_owned),
+        headers: subscription.headers.clone(),
+        payload: event.data.map(str::to_owned),
+        payload_content_type: Some(event.content_type.to_owned()),
+        data_only: Some(subscription.data_only),
+        service_account_id: subscription.service_account_id.clone(),
+        client_id: event.client.map(str::to_owned),
+        mode: subscription.mode,
+        dispatch_pool_id: subscription.dispatch_pool_id.clone(),
+        message_group: group.map(|group| group.chars().take(255).collect()),
+        sequence: Some(subscription.sequence),
+        timeout_seconds: Some(subscription.timeout_seconds),
+        max_retries: Some(subscription.max_retries),
+        retry_strategy: Some(subscription.retry_strategy.clone()),
+        expires_at: subscription.expires_after_seconds.map(|seconds| now.after_seconds(seconds)),
+        idempotency_key: key,
+        ..NewJob::to(event.code, &subscription.target_url)
+    };
+    let origin = Origin { subscription: Some(subscription.id.clone()), created_by: Some(actor.key.clone()) };
+    job.drafted(DispatchKind::Event, origin)
+}
+
+fn jobs_for(
+    actor: &Actor,
+    event: &Facts<'_>,
+    subscriptions: &[Subscription],
+    now: Moment,
+    once: Once,
+) -> Vec<Draught> {
+    let data = event.data.and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
+    let matching = subscriptions.iter().filter(|subscription| event.matches(subscription, &data));
+    matching.map(|subscription| drafted(actor, event, subscription, now, once)).collect()
+}

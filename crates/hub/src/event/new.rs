@@ -1,0 +1,210 @@
+//! An event as a caller sends it: CloudEvents 1.0 in JSON, checked.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::access::Actor;
+use crate::check::Faults;
+use crate::hub::Settings;
+use crate::subscription::is_pattern;
+use crate::{Error, Moment};
+
+/// An event to make, member by member, as it came.
+pub type NewEvent = BTreeMap<String, Box<RawValue>>;
+
+/// A CloudEvent 1.0 in its JSON form. Extension attributes (names of a-z and 0-9; texts, whole numbers, flags) are kept;
+/// `clientid` and `correlationid` are ours.
+#[derive(ToSchema)]
+#[expect(
+    dead_code,
+    reason = "it is the shape that the OpenAPI file shows; what comes is read member by member"
+)]
+pub struct CloudEvent {
+    #[schema(pattern = "^1\\.0$")]
+    specversion: String,
+    /// Unique per source and client: the same id again answers with the first event.
+    #[schema(
+        min_length = 1,
+        max_length = 255,
+        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
+    )]
+    id: String,
+    #[schema(
+        min_length = 1,
+        max_length = 255,
+        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
+    )]
+    source: String,
+    /// `application:subdomain:aggregate:event`
+    #[schema(rename = "type", max_length = 255, pattern = "^[A-Za-z0-9._-]+(:[A-Za-z0-9._-]+){3}$")]
+    r#type: String,
+    #[schema(
+        min_length = 1,
+        max_length = 255,
+        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
+    )]
+    subject: Option<String>,
+    time: Option<Moment>,
+    /// application/json
+    #[schema(
+        min_length = 3,
+        max_length = 255,
+        pattern = "^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *;[ -~]*[!-:<-~])?$"
+    )]
+    datacontenttype: Option<String>,
+    #[schema(
+        min_length = 1,
+        max_length = 2000,
+        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
+    )]
+    dataschema: Option<String>,
+    /// Any JSON; with another content type a text.
+    #[schema(value_type = serde_json::Value, required = false)]
+    data: Option<serde_json::Value>,
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    clientid: Option<String>,
+    #[schema(
+        min_length = 1,
+        max_length = 255,
+        pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
+    )]
+    correlationid: Option<String>,
+}
+
+/// An event that can be written.
+#[derive(Debug, Clone)]
+pub(super) struct Checked {
+    pub id: String,
+    pub event_id: String,
+    pub source: String,
+    pub code: String,
+    pub subject: Option<String>,
+    pub client: Option<String>,
+    pub correlation: Option<String>,
+    pub time: Option<Moment>,
+    pub content_type: String,
+    pub schema: Option<String>,
+    /// What jobs carry.
+    pub data: Option<String>,
+    pub extensions: BTreeMap<String, serde_json::Value>,
+}
+
+/// The members, taken one by one.
+struct Members<'a> {
+    event: NewEvent,
+    faults: &'a mut Faults,
+}
+
+impl Members<'_> {
+    fn take<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
+        let raw = self.event.remove(name).filter(|raw| raw.get() != "null")?;
+        serde_json::from_str(raw.get()).map_err(|error| self.faults.note(name, error.to_string())).ok()
+    }
+
+    fn line(&mut self, name: &str, most: usize) -> Option<String> {
+        let text: Option<String> = self.take(name);
+        self.faults.maybe_line(name, text.as_deref(), most);
+        text
+    }
+
+    fn required(&mut self, name: &str, most: usize) -> String {
+        let there = self.event.get(name).is_some_and(|raw| raw.get() != "null");
+        let text = self.line(name, most);
+        if !there {
+            self.faults.note(name, "is missing");
+        }
+        text.unwrap_or_default()
+    }
+
+    /// JSON stays as it was written, digit by digit; with another content type a text is what it says.
+    fn data(&mut self, content_type: &str) -> Option<String> {
+        if let Some(text) = self.take::<String>("data_base64") {
+            if self.event.contains_key("data") {
+                self.faults.note("data_base64", "can't be there beside data");
+            }
+            let bytes = STANDARD.decode(&text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            if bytes.is_none() {
+                self.faults.note("data_base64", "must be the base64 of UTF-8 text");
+            }
+            return bytes;
+        }
+        let raw = self.event.remove("data")?;
+        let is_json = content_type.starts_with("application/json") || content_type.contains("+json");
+        match serde_json::from_str::<String>(raw.get()) {
+            Ok(text) if !is_json => Some(text),
+            _ => Some(raw.get().to_owned()),
+        }
+    }
+}
+
+pub(super) fn checked(event: NewEvent, actor: &Actor, settings: &Settings) -> Result<Checked, Error> {
+    let mut faults = Faults::default();
+    let mut members = Members { event, faults: &mut faults };
+    let version = members.required("specversion", 10);
+    let event_id = members.required("id", 255);
+    let source = members.required("source", 255);
+    let code = members.required("type", 255);
+    let subject = members.line("subject", 255);
+    let client: Option<String> = members.take("clientid");
+    let correlation = members.line("correlationid", 255);
+    let time = members.take("time");
+    let content_type = members.line("datacontenttype", 255).unwrap_or_else(|| "application/json".to_owned());
+    let schema = members.line("dataschema", 2000);
+    let data = members.data(&content_type);
+    let names: Vec<String> = members.event.keys().cloned().collect();
+    let mut extensions = BTreeMap::new();
+    for name in names {
+        extensions.extend(extension(&mut members, &name).map(|value| (name, value)));
+    }
+    if !version.is_empty() && version != "1.0" {
+        faults.note("specversion", "must be 1.0");
+    }
+    if !code.is_empty() && !is_pattern(&code, false) {
+        faults.note("type", "must be application:subdomain:aggregate:event");
+    }
+    faults.maybe_slug("clientid", client.as_deref(), 64);
+    crate::job::check_content_type(&mut faults, "datacontenttype", &content_type);
+    if let Some(data) = &data {
+        faults.text("data", data, settings.payload_limit);
+    }
+    faults.end()?;
+    let client = actor.client_for(client)?;
+    let id = postrider_sql::bind::tsid();
+    Ok(Checked {
+        id,
+        event_id,
+        source,
+        code,
+        subject,
+        client,
+        correlation,
+        time,
+        content_type,
+        schema,
+        data,
+        extensions,
+    })
+}
+
+/// CloudEvents 1.0, 3.1: lower-case letters and digits, at most 20; a text, a whole number or a flag.
+fn extension(members: &mut Members<'_>, name: &str) -> Option<serde_json::Value> {
+    let named =
+        (1..=20).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    if !named {
+        members.faults.note(name, "is no member of a CloudEvent: extensions have 1 to 20 of a-z and 0-9");
+        return None;
+    }
+    let value: serde_json::Value = members.take(name)?;
+    let simple = value.is_boolean()
+        || value.is_i64()
+        || value.as_str().is_some_and(|text| text.len() <= 1000 && !text.contains('\0'));
+    if !simple {
+        members.faults.note(name, "must be a text of at most 1000 bytes, a whole number or a flag");
+    }
+    Some(value)
+}

@@ -1,0 +1,129 @@
+//! Events as they are shown, and finding them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::access::{Actor, Scope};
+use crate::check::is_id;
+use crate::draft::Draft;
+use crate::job::beyond;
+use crate::page::{Page, PageQuery};
+use crate::sheet::{Kind, Reader, Sheet};
+use crate::{Error, Hub, Moment};
+
+pub(super) const SHEET: Sheet = Sheet {
+    table: "dispatch_events",
+    columns: &[
+        ("id", Kind::Text),
+        ("event_id", Kind::Text),
+        ("source", Kind::Text),
+        ("code", Kind::Text),
+        ("subject", Kind::Text),
+        ("client_id", Kind::Text),
+        ("correlation_id", Kind::Text),
+        ("occurred_at", Kind::Time),
+        ("data_content_type", Kind::Text),
+        ("data_schema", Kind::Text),
+        ("extensions", Kind::Text),
+        ("data", Kind::Text),
+        ("created_at", Kind::Time),
+    ],
+};
+
+/// An event as it was taken in.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// Ours; jobs carry it as `eventId`.
+    pub id: String,
+    /// The CloudEvent's own id.
+    pub event_id: String,
+    pub source: String,
+    /// The CloudEvent's type.
+    pub code: String,
+    pub subject: Option<String>,
+    pub client_id: Option<String>,
+    pub correlation_id: Option<String>,
+    pub occurred_at: Option<Moment>,
+    pub data_content_type: Option<String>,
+    pub data_schema: Option<String>,
+    #[schema(value_type = BTreeMap<String, Object>)]
+    pub extensions: BTreeMap<String, serde_json::Value>,
+    /// As text, to the byte.
+    pub data: Option<String>,
+    pub created_at: Option<Moment>,
+}
+
+/// Which events.
+#[derive(Debug, Clone, Default)]
+pub struct EventFilter {
+    pub client_id: Option<String>,
+    pub code: Option<String>,
+    pub created_after: Option<Moment>,
+    pub created_before: Option<Moment>,
+}
+
+impl Hub {
+    pub async fn event(&self, actor: &Actor, id: &str) -> Result<Event, Error> {
+        const ABSENT: Error = Error::Absent("event");
+        if !is_id(id) {
+            return Err(ABSENT);
+        }
+        let query =
+            Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" WHERE t.id = ").text(id);
+        let found = self.first("read an event", query).await?.map(read);
+        found.filter(|event| actor.scope.covers(event.client_id.as_deref())).ok_or(ABSENT)
+    }
+
+    /// Newest first.
+    pub async fn events(
+        &self,
+        actor: &Actor,
+        filter: &EventFilter,
+        page: &PageQuery,
+    ) -> Result<Page<Event>, Error> {
+        let about = format!("events {filter:?}");
+        let after = self.opened(actor, &about, page)?;
+        let dialect = self.dialect();
+        let mut query = Draft::new(dialect, SHEET.selected(dialect)).push(" WHERE 1 = 1");
+        for (column, value) in [("client_id", &filter.client_id), ("code", &filter.code)] {
+            if let Some(value) = value {
+                query = query.push(" AND t.").name(column).push(" = ").text(value);
+            }
+        }
+        if filter.created_after.is_some() {
+            query = query.push(" AND t.created_at >= ").time(filter.created_after);
+        }
+        if filter.created_before.is_some() {
+            query = query.push(" AND t.created_at < ").time(filter.created_before);
+        }
+        if let Scope::Only(clients) = &actor.scope {
+            query = query.push(" AND t.client_id IN ").texts(clients.iter().map(String::as_str));
+        }
+        let query = beyond(query, after.as_ref());
+        let query = query.push(" ORDER BY t.created_at DESC, t.id DESC LIMIT ").int(page.wanted() + 1);
+        let events = self.all("list events", query).await?.into_iter().map(read).collect();
+        Ok(self.closed(actor, &about, page, events, |event: &Event| (event.created_at, event.id.clone())))
+    }
+}
+
+pub(super) fn read(row: Vec<postrider_seams::row::Value>) -> Event {
+    let mut row = Reader::new(row);
+    Event {
+        id: row.word(),
+        event_id: row.word(),
+        source: row.word(),
+        code: row.word(),
+        subject: row.text(),
+        client_id: row.text(),
+        correlation_id: row.text(),
+        occurred_at: row.time(),
+        data_content_type: row.text(),
+        data_schema: row.text(),
+        extensions: row.json(),
+        data: row.text(),
+        created_at: row.time(),
+    }
+}

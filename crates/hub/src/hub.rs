@@ -1,0 +1,138 @@
+//! The hub: one database, and how it is asked.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use postrider_http::Guard;
+use postrider_seams::row::Value;
+use postrider_sql::Dialect;
+use postrider_sql::plain::{Answer, Plain, Statement};
+use ring::hmac;
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+use crate::access::hex;
+use crate::draft::Draft;
+use crate::sheet::{Fresh, Insert, Kind, Reader};
+use crate::{Error, Moment, Seal};
+
+/// What an operator may set.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Which targets may be named: the guard of the transport that will dial them.
+    pub guard: Guard,
+    /// The most bytes of a payload.
+    pub payload_limit: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { guard: Guard::default(), payload_limit: 1 << 20 }
+    }
+}
+
+/// The webhook domain on one database.
+pub struct Hub {
+    database: Arc<dyn Plain>,
+    pub(crate) settings: Settings,
+    pub(crate) sealer: Option<Arc<dyn Seal>>,
+    pub(crate) cursor_key: hmac::Key,
+    pub(crate) used: Used,
+}
+
+impl Hub {
+    /// Opens the hub on a database whose tables are there. `sealer`: what hides the secrets that we make.
+    pub async fn open(
+        database: Arc<dyn Plain>,
+        settings: Settings,
+        sealer: Option<Arc<dyn Seal>>,
+    ) -> Result<Self, Error> {
+        let key = cursor_key(&*database).await?;
+        let cursor_key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
+        Ok(Self { database, settings, sealer, cursor_key, used: Used::default() })
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.database.dialect()
+    }
+
+    /// One transaction. `doing` completes "could not …".
+    pub(crate) async fn run(&self, doing: &str, statements: Vec<Statement>) -> Result<Vec<Answer>, Error> {
+        Ok(self.database.transact(doing, &statements).await?)
+    }
+
+    pub(crate) async fn all(&self, doing: &str, query: Draft) -> Result<Vec<Vec<Value>>, Error> {
+        Ok(self.run(doing, vec![query.done()]).await?.pop().unwrap_or_default().rows)
+    }
+
+    /// What the database's clock says.
+    pub(crate) async fn clock(&self) -> Result<Moment, Error> {
+        let text = match self.dialect() {
+            Dialect::Postgres => {
+                "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
+            }
+            Dialect::Mysql => "SELECT DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%dT%H:%i:%s.%fZ')",
+            Dialect::Sqlite => "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+        };
+        let row = self.first("read the clock", Draft::new(self.dialect(), text)).await?;
+        row.and_then(|row| Reader::new(row).time()).ok_or_else(|| Error::broken("the database's clock"))
+    }
+
+    pub(crate) async fn first(&self, doing: &str, query: Draft) -> Result<Option<Vec<Value>>, Error> {
+        Ok(self.all(doing, query).await?.into_iter().next())
+    }
+}
+
+/// The key that signs cursors, one for all instances: made by the first that asks.
+async fn cursor_key(database: &dyn Plain) -> Result<String, Error> {
+    let dialect = database.dialect();
+    let mut bytes = [0; 32];
+    SystemRandom::new().fill(&mut bytes).expect("the system has randomness");
+    let row = Fresh::new().text("name", "cursor_key".to_owned()).text("value", hex(&bytes));
+    let columns = [("name", Kind::Text), ("value", Kind::Text)];
+    let taken = "NOT EXISTS (SELECT 1 FROM postrider_settings AS s WHERE s.name = 'cursor_key')";
+    let insert = Insert {
+        table: "postrider_settings",
+        columns: &columns,
+        only: Some(taken.to_owned()),
+        ..Insert::default()
+    };
+    let find = Draft::new(dialect, "SELECT t.")
+        .name("value")
+        .push(" FROM postrider_settings AS t WHERE t.name = 'cursor_key'");
+    let find = find.done();
+    let read = |answers: Vec<Answer>| {
+        let row = answers.into_iter().last()?.rows.into_iter().next()?;
+        row.into_iter().next()?.as_text().map(str::to_owned)
+    };
+    let doing = "prepare the API";
+    if let Some(key) = read(database.transact(doing, std::slice::from_ref(&find)).await?) {
+        return Ok(key);
+    }
+    // Another instance may be first: its key is then the one.
+    if let Err(error) = database.transact(doing, &[insert.rows(dialect, vec![row])]).await
+        && read(database.transact(doing, std::slice::from_ref(&find)).await?).is_none()
+    {
+        return Err(error.into());
+    }
+    read(database.transact(doing, &[find]).await?).ok_or_else(|| Error::broken("the key that signs cursors"))
+}
+
+/// When something was last noted as used, so that it is written at most once a minute.
+#[derive(Debug, Default)]
+pub struct Used(Mutex<HashMap<String, Instant>>);
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+impl Used {
+    pub fn is_due(&self, id: &str) -> bool {
+        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if used.get(id).is_some_and(|last| now.duration_since(*last) < MINUTE) {
+            return false;
+        }
+        used.retain(|_, last| now.duration_since(*last) < MINUTE);
+        used.insert(id.to_owned(), now);
+        true
+    }
+}

@@ -1,0 +1,255 @@
+//! Making jobs: one, or many at once, each with its own answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use postrider_sql::Dialect;
+use postrider_sql::bind::tsid;
+use postrider_sql::plain::{Answer, Statement};
+
+use super::{DispatchJob, Draught, NewJob, name};
+use crate::access::Actor;
+use crate::draft::Draft;
+use crate::sheet::{Column, Fresh, Insert, Kind, Reader, given, now, quoted};
+use crate::{Error, Hub};
+
+/// What came of one job to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Created {
+    Fresh {
+        id: String,
+    },
+    /// The same request was made before: this is its job.
+    Known {
+        id: String,
+    },
+}
+
+impl Created {
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Fresh { id } | Self::Known { id } => id,
+        }
+    }
+}
+
+/// One job of a batch.
+pub type Outcome = Result<Created, Error>;
+
+const COLUMNS: [Column; 31] = [
+    ("id", Kind::Text),
+    ("external_id", Kind::Text),
+    ("source", Kind::Text),
+    ("kind", Kind::Text),
+    ("code", Kind::Text),
+    ("subject", Kind::Text),
+    ("event_id", Kind::Text),
+    ("correlation_id", Kind::Text),
+    ("target_url", Kind::Text),
+    ("protocol", Kind::Text),
+    ("headers", Kind::Text),
+    ("payload", Kind::Text),
+    ("payload_content_type", Kind::Text),
+    ("data_only", Kind::Flag),
+    ("service_account_id", Kind::Text),
+    ("client_id", Kind::Text),
+    ("subscription_id", Kind::Text),
+    ("mode", Kind::Text),
+    ("dispatch_pool_id", Kind::Text),
+    ("message_group", Kind::Text),
+    ("sequence", Kind::Int),
+    ("timeout_seconds", Kind::Int),
+    ("schema_id", Kind::Text),
+    ("max_retries", Kind::Int),
+    ("retry_budget", Kind::Int),
+    ("retry_strategy", Kind::Text),
+    ("scheduled_for", Kind::Time),
+    ("expires_at", Kind::Time),
+    ("idempotency_key", Kind::Text),
+    ("request_hash", Kind::Text),
+    ("created_by", Kind::Text),
+];
+
+impl Hub {
+    /// Makes one job, or answers with the one that the same request made before.
+    pub async fn create_job(&self, actor: &Actor, new: NewJob) -> Result<(Created, DispatchJob), Error> {
+        let created = self.create_jobs(actor, vec![new]).await?.pop().expect("one answer for one job")?;
+        let job = self.job(actor, created.id()).await?;
+        Ok((created, job))
+    }
+
+    /// Makes many jobs in one transaction. What is wrong with one says nothing about the others.
+    pub async fn create_jobs(&self, actor: &Actor, new: Vec<NewJob>) -> Result<Vec<Outcome>, Error> {
+        let mut checked: Vec<Result<Draught, Error>> =
+            new.into_iter().map(|new| new.checked(actor, &self.settings)).collect();
+        self.check_references(actor, &mut checked).await?;
+        let drafts: Vec<&Draught> = checked.iter().filter_map(|checked| checked.as_ref().ok()).collect();
+        let known = self.write(&drafts).await?;
+        Ok(checked
+            .into_iter()
+            .map(|checked| {
+                let draft = checked?;
+                known.created(&draft)
+            })
+            .collect())
+    }
+
+    async fn write(&self, drafts: &[&Draught]) -> Result<Known, Error> {
+        let mut statements = self.insert_jobs(drafts, None);
+        if statements.is_empty() {
+            return Ok(Known::default());
+        }
+        let dialect = self.dialect();
+        let looks = statements.len();
+        statements.extend(lookups(dialect, drafts));
+        let answers = self.run("create dispatch jobs", statements).await?;
+        Ok(Known::read(answers.into_iter().skip(looks)))
+    }
+
+    /// The statements that write jobs and their metadata; `only` narrows which (an expression over the given rows).
+    pub(crate) fn insert_jobs(&self, drafts: &[&Draught], only: Option<&str>) -> Vec<Statement> {
+        if drafts.is_empty() {
+            return Vec::new();
+        }
+        let dialect = self.dialect();
+        let insert = Insert {
+            table: "dispatch_jobs",
+            columns: &COLUMNS,
+            computed: computed(dialect),
+            only: only.map(str::to_owned),
+            or_nothing: true,
+        };
+        let rows = drafts.iter().map(|draft| fresh(dialect, draft)).collect();
+        let mut statements = vec![insert.rows(dialect, rows)];
+        let metadata: Vec<Fresh> = drafts.iter().flat_map(|draft| metadata(draft)).collect();
+        if !metadata.is_empty() {
+            let columns =
+                [("id", Kind::Text), ("job_id", Kind::Text), ("key", Kind::Text), ("value", Kind::Text)];
+            let written = format!(
+                "EXISTS (SELECT 1 FROM dispatch_jobs AS j WHERE j.id = {})",
+                given(dialect, "job_id")
+            );
+            let insert = Insert {
+                table: "dispatch_job_metadata",
+                columns: &columns,
+                only: Some(written),
+                ..Insert::default()
+            };
+            statements.push(insert.rows(dialect, metadata));
+        }
+        statements
+    }
+}
+
+/// Queued at once, or pending until its time has come: the database's clock tells.
+fn computed(dialect: Dialect) -> Vec<(&'static str, String)> {
+    let (now, time) = (now(dialect), scheduled(dialect));
+    vec![
+        ("status", format!("CASE WHEN {time} > {now} THEN 'PENDING' ELSE 'QUEUED' END")),
+        ("queued_at", format!("CASE WHEN {time} > {now} THEN NULL ELSE {now} END")),
+    ]
+}
+
+fn scheduled(dialect: Dialect) -> String {
+    match dialect {
+        Dialect::Mysql => "v.`scheduled_for`".to_owned(),
+        Dialect::Postgres | Dialect::Sqlite => given(dialect, "scheduled_for"),
+    }
+}
+
+fn fresh(dialect: Dialect, draft: &Draught) -> Fresh {
+    let new = &draft.new;
+    let headers = (!new.headers.is_empty()).then(|| serde_json::json!(new.headers).to_string());
+    Fresh::new()
+        .text("id", draft.id.clone())
+        .text("external_id", new.external_id.clone())
+        .text("source", new.source.clone())
+        .text("kind", name(&draft.kind))
+        .text("code", new.code.clone())
+        .text("subject", new.subject.clone())
+        .text("event_id", new.event_id.clone())
+        .text("correlation_id", new.correlation_id.clone())
+        .text("target_url", new.target_url.clone())
+        .text("protocol", name(&new.protocol))
+        .text("headers", headers)
+        .text("payload", new.payload.clone())
+        .text("payload_content_type", new.payload_content_type.clone())
+        .flag("data_only", new.data_only.unwrap_or(true))
+        .text("service_account_id", new.service_account_id.clone())
+        .text("client_id", new.client_id.clone())
+        .text("subscription_id", draft.origin.subscription.clone())
+        .text("mode", name(&new.mode))
+        .text("dispatch_pool_id", new.dispatch_pool_id.clone())
+        .text("message_group", new.message_group.clone())
+        .int("sequence", new.sequence)
+        .int("timeout_seconds", new.timeout_seconds)
+        .text("schema_id", new.schema_id.clone())
+        .int("max_retries", new.max_retries)
+        .int("retry_budget", new.max_retries)
+        .text("retry_strategy", new.retry_strategy.clone())
+        .time(dialect, "scheduled_for", new.scheduled_for)
+        .time(dialect, "expires_at", new.expires_at)
+        .text("idempotency_key", new.idempotency_key.clone())
+        .text("request_hash", draft.hash.clone())
+        .text("created_by", draft.origin.created_by.clone())
+}
+
+fn metadata(draft: &Draught) -> impl Iterator<Item = Fresh> {
+    draft.new.metadata.iter().map(|metadatum| {
+        Fresh::new()
+            .text("id", tsid())
+            .text("job_id", draft.id.clone())
+            .text("key", metadatum.key.clone())
+            .text("value", metadatum.value.clone())
+    })
+}
+
+/// For each client among the keyed jobs: the jobs that now have these keys, ours or earlier ones.
+fn lookups(dialect: Dialect, drafts: &[&Draught]) -> Vec<Statement> {
+    let mut keys: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for new in drafts.iter().map(|draft| &draft.new) {
+        if let Some(key) = &new.idempotency_key {
+            keys.entry(new.client_id.as_deref().unwrap_or_default()).or_default().insert(key);
+        }
+    }
+    let client = match dialect {
+        Dialect::Mysql => quoted(dialect, "client_key"),
+        Dialect::Postgres | Dialect::Sqlite => "coalesce(client_id, '')".to_owned(),
+    };
+    let look = |(id, keys): (&str, BTreeSet<&str>)| {
+        let text = format!(
+            "SELECT id, client_id, idempotency_key, request_hash FROM dispatch_jobs WHERE {client} = "
+        );
+        Draft::new(dialect, text).text(id).push(" AND idempotency_key IN ").texts(keys).done()
+    };
+    keys.into_iter().map(look).collect()
+}
+
+/// Jobs by (client, key).
+#[derive(Default)]
+struct Known(BTreeMap<(Option<String>, String), (String, Option<String>)>);
+
+impl Known {
+    fn read(answers: impl Iterator<Item = Answer>) -> Self {
+        let rows = answers.flat_map(|answer| answer.rows);
+        let known = rows.map(|row| {
+            let mut row = Reader::new(row);
+            let id = row.word();
+            ((row.text(), row.word()), (id, row.text()))
+        });
+        Self(known.collect())
+    }
+
+    fn created(&self, draft: &Draught) -> Outcome {
+        let fresh = || Created::Fresh { id: draft.id.clone() };
+        let Some(key) = &draft.new.idempotency_key else { return Ok(fresh()) };
+        match self.0.get(&(draft.new.client_id.clone(), key.clone())) {
+            Some((id, _)) if *id == draft.id => Ok(fresh()),
+            Some((id, Some(hash))) if *hash == draft.hash => Ok(Created::Known { id: id.clone() }),
+            Some(_) => Err(Error::conflict(
+                "idempotencyKey",
+                "was used before, for a different request of this client",
+            )),
+            None => Err(Error::broken("the idempotency key of a fresh job")),
+        }
+    }
+}

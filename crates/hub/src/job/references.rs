@@ -1,0 +1,113 @@
+//! What a job names must be there, and be meant for its client: the service account, the pool, the schema.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{DispatchKind, Draught, NewJob, Origin};
+use crate::access::{Actor, Scope};
+use crate::draft::Draft;
+use crate::schema::Schemas;
+use crate::sheet::Reader;
+use crate::{Error, Fault, Hub};
+
+/// An account, as far as it matters here.
+struct Account {
+    active: bool,
+    clients: Vec<String>,
+}
+
+impl Hub {
+    /// Turns drafts that name what they may not into errors.
+    pub(super) async fn check_references(
+        &self,
+        actor: &Actor,
+        drafts: &mut [Result<Draught, Error>],
+    ) -> Result<(), Error> {
+        let accounts = self.accounts_named(&named(drafts, |new| new.service_account_id.as_deref())).await?;
+        let pools = self.pools_named(&named(drafts, |new| new.dispatch_pool_id.as_deref())).await?;
+        let schemas = self.schemas_named(&named(drafts, |new| new.schema_id.as_deref())).await?;
+        for slot in drafts {
+            let Ok(draft) = slot.as_ref() else { continue };
+            let mut faults: Vec<Fault> = Vec::new();
+            faults.extend(account_fault(actor, &accounts, &draft.new));
+            faults.extend(pool_fault(&pools, &draft.new));
+            faults.extend(schema_fault(&schemas, &draft.new));
+            if !faults.is_empty() {
+                *slot = Err(Error::Invalid(faults));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for something that will make jobs.
+    pub(crate) async fn check_job(&self, actor: &Actor, job: NewJob) -> Result<(), Error> {
+        let mut draft = [Ok(job.drafted(DispatchKind::Task, Origin::default()))];
+        self.check_references(actor, &mut draft).await?;
+        let [draft] = draft;
+        draft.map(|_| ())
+    }
+
+    async fn accounts_named(&self, ids: &BTreeSet<String>) -> Result<BTreeMap<String, Account>, Error> {
+        if ids.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let query =
+            Draft::new(self.dialect(), "SELECT id, active, client_ids FROM service_accounts WHERE id IN ");
+        let query = query.texts(ids.iter().map(String::as_str));
+        let rows = self.all("look up service accounts", query).await?;
+        let read = |row| {
+            let mut row = Reader::new(row);
+            (row.word(), Account { active: row.flag(), clients: row.json() })
+        };
+        Ok(rows.into_iter().map(read).collect())
+    }
+
+    /// The client of each pool.
+    async fn pools_named(&self, ids: &BTreeSet<String>) -> Result<BTreeMap<String, Option<String>>, Error> {
+        if ids.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let query = Draft::new(self.dialect(), "SELECT id, client_id FROM dispatch_pools WHERE id IN ");
+        let query = query.texts(ids.iter().map(String::as_str));
+        let rows = self.all("look up dispatch pools", query).await?;
+        let read = |row| {
+            let mut row = Reader::new(row);
+            (row.word(), row.text())
+        };
+        Ok(rows.into_iter().map(read).collect())
+    }
+}
+
+fn named(drafts: &[Result<Draught, Error>], id: impl Fn(&NewJob) -> Option<&str>) -> BTreeSet<String> {
+    drafts.iter().flatten().filter_map(|draft| id(&draft.new)).map(str::to_owned).collect()
+}
+
+/// An account that the caller may not know of is one that is not there.
+fn account_fault(actor: &Actor, accounts: &BTreeMap<String, Account>, new: &NewJob) -> Option<Fault> {
+    let id = new.service_account_id.as_ref()?;
+    let fault = |message: &str| Some(Fault::new("serviceAccountId", message));
+    let visible = |account: &&Account| match &actor.scope {
+        Scope::All => true,
+        scope @ Scope::Only(_) => account.clients.iter().any(|client| scope.covers(Some(client))),
+    };
+    let Some(account) = accounts.get(id).filter(visible) else { return fault("no such service account") };
+    let client = new.client_id.as_ref();
+    if !account.clients.is_empty() && !client.is_some_and(|client| account.clients.contains(client)) {
+        return fault("this service account is not for that client");
+    }
+    if account.active { None } else { fault("this service account is not active") }
+}
+
+/// A pool serves its own client; one with none serves all.
+fn pool_fault(pools: &BTreeMap<String, Option<String>>, new: &NewJob) -> Option<Fault> {
+    let id = new.dispatch_pool_id.as_ref()?;
+    match pools.get(id) {
+        Some(None) => None,
+        Some(client) if *client == new.client_id => None,
+        _ => Some(Fault::new("dispatchPoolId", "no such dispatch pool")),
+    }
+}
+
+fn schema_fault(schemas: &Schemas, new: &NewJob) -> Option<Fault> {
+    let schema = schemas.get(new.schema_id.as_ref()?)?;
+    schema.mistake(new.payload.as_deref()).map(|text| Fault::new("payload", text))
+}

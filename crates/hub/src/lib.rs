@@ -1,0 +1,31 @@
+//! The webhook domain: dispatch jobs, events, subscriptions, pools, service accounts, and who may touch them.
+//!
+//! Owns: their tables, what a caller may say of each, and what an operator may do. Must not: deliver anything, know a
+//! driver or speak HTTP; it only writes rows that a lane delivers. Invariant: every change is one transaction, with its
+//! line in the audit log, and nothing of one client is ever read or written for a caller of another.
+
+pub mod access;
+pub mod account;
+pub mod audit;
+mod check;
+mod cursor;
+pub mod deliver;
+mod draft;
+mod error;
+pub mod event;
+mod hub;
+pub mod job;
+pub mod migrate;
+mod moment;
+pub mod page;
+pub mod pool;
+pub mod schema;
+mod seal;
+mod sheet;
+pub mod subscription;
+mod target;
+
+pub use error::{Error, Fault};
+pub use hub::{Hub, Settings};
+pub use moment::Moment;
+pub use seal::Seal;

@@ -1,0 +1,165 @@
+//! The hub's tables: what of them is missing, and making it. It only ever adds.
+
+use std::collections::BTreeSet;
+
+use postrider_seams::row::Value;
+use postrider_seams::store::Error;
+use postrider_sql::Dialect;
+use postrider_sql::plain::{Plain, Statement};
+
+const DDL: &str = include_str!("../ddl/hub.sql");
+
+/// Columns of `dispatch_jobs` that no lane needs but the API does; a table that an application made may lack them.
+const ADDED: [(&str, &str); 4] = [
+    ("retry_budget", "{int}"),
+    ("request_hash", "{short}"),
+    ("created_by", "{id}"),
+    ("idempotency_key", "{name}"),
+];
+
+/// The statements that are missing, in order. The jobs' own table is the contract's to make, and must be there.
+pub async fn plan(database: &dyn Plain) -> Result<Vec<String>, Error> {
+    let dialect = database.dialect();
+    let there = There::look(database).await?;
+    let mut statements: Vec<String> = ADDED
+        .iter()
+        .filter(|(name, _)| !there.columns.contains(*name))
+        .map(|(name, sql_type)| {
+            format!("ALTER TABLE dispatch_jobs ADD COLUMN {name} {}", filled(dialect, sql_type))
+        })
+        .collect();
+    if dialect == Dialect::Mysql && !there.columns.contains("client_key") {
+        let rule = "client_key VARCHAR(64) GENERATED ALWAYS AS (COALESCE(client_id, '')) VIRTUAL";
+        statements.push(format!("ALTER TABLE dispatch_jobs ADD COLUMN {rule}"));
+    }
+    statements.extend(all(dialect).into_iter().filter(|statement| !there.has(statement)));
+    Ok(statements)
+}
+
+/// Runs what [`plan`] says; answers what it ran. Idempotent, and safe beside another that does the same.
+pub async fn apply(database: &dyn Plain) -> Result<Vec<String>, Error> {
+    let statements = plan(database).await?;
+    let mut ran = Vec::new();
+    for text in statements {
+        // The look makes SQLite's writer read the schema again, should somebody else have changed it.
+        let look = looks(database.dialect())[0].to_owned();
+        let statements = [look, text.clone()].map(|sql| Statement { sql, args: Vec::new() });
+        match database.transact("migrate", &statements).await {
+            Ok(_) => ran.push(text),
+            Err(_) if !plan(database).await?.contains(&text) => {}
+            // Duplicates forbid it: told, and never fatal.
+            Err(_) if text.starts_with("CREATE UNIQUE INDEX") => {
+                ran.push(postrider_sql::run::migrate::not_made(&text));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(ran)
+}
+
+/// Every statement, whether it is needed or not.
+pub fn all(dialect: Dialect) -> Vec<String> {
+    let statements = DDL.split(";\n").map(str::trim).filter(|text| !text.is_empty());
+    statements.map(|text| filled(dialect, text)).collect()
+}
+
+/// The dialect's own words in the places of ours.
+fn filled(dialect: Dialect, text: &str) -> String {
+    let words: [(&str, [&str; 3]); 14] = [
+        ("{id}", ["varchar(13)", "VARCHAR(13)", "TEXT"]),
+        ("{short}", ["varchar(64)", "VARCHAR(64)", "TEXT"]),
+        ("{short128}", ["varchar(128)", "VARCHAR(128)", "TEXT"]),
+        ("{name}", ["varchar(255)", "VARCHAR(255)", "TEXT"]),
+        ("{long}", ["varchar(2000)", "VARCHAR(2000)", "TEXT"]),
+        ("{text}", ["text", "LONGTEXT", "TEXT"]),
+        ("{int}", ["integer", "INT", "INTEGER"]),
+        ("{flag}", ["boolean", "BOOLEAN", "BOOLEAN"]),
+        ("{time}", ["timestamptz", "DATETIME(6)", "TEXT"]),
+        (
+            "{stamp}",
+            [
+                "timestamptz NOT NULL DEFAULT now()",
+                "DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6))",
+                "TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
+            ],
+        ),
+        ("{options}", ["", " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin", ""]),
+        ("{unless}", ["IF NOT EXISTS", "", "IF NOT EXISTS"]),
+        ("{client}", ["coalesce(client_id, '')", "client_key", "coalesce(client_id, '')"]),
+        (
+            "{client_key}",
+            ["", "    client_key VARCHAR(64) GENERATED ALWAYS AS (COALESCE(client_id, '')) VIRTUAL,\n", ""],
+        ),
+    ];
+    let at = match dialect {
+        Dialect::Postgres => 0,
+        Dialect::Mysql => 1,
+        Dialect::Sqlite => 2,
+    };
+    let mut filled = text.to_owned();
+    for (word, forms) in words {
+        filled = filled.replace(word, forms[at]);
+    }
+    for name in ["key", "value", "status", "code", "source", "mode", "sequence", "role", "at", "action"] {
+        filled = filled.replace(&format!("{{{name}}}"), &crate::sheet::quoted(dialect, name));
+    }
+    for column in ["client_id", "event_id", "subscription_id", "idempotency_key"] {
+        let partial = format!(" WHERE {column} IS NOT NULL");
+        let partial = if dialect == Dialect::Mysql { "" } else { &partial };
+        filled = filled.replace(&format!("{{where {column}}}"), partial);
+    }
+    filled.replace("INDEX  ", "INDEX ")
+}
+
+/// What is there already.
+struct There {
+    tables: BTreeSet<String>,
+    indexes: BTreeSet<String>,
+    /// Of `dispatch_jobs`.
+    columns: BTreeSet<String>,
+}
+
+impl There {
+    async fn look(database: &dyn Plain) -> Result<Self, Error> {
+        let [tables, indexes, columns] = looks(database.dialect());
+        let statements =
+            [tables, indexes, columns].map(|sql| Statement { sql: sql.to_owned(), args: Vec::new() });
+        let mut answers = database.transact("look at the tables", &statements).await?.into_iter();
+        let mut next = || {
+            let rows = answers.next().unwrap_or_default().rows.into_iter();
+            rows.filter_map(|row| row.first().and_then(Value::as_text).map(str::to_owned)).collect()
+        };
+        Ok(Self { tables: next(), indexes: next(), columns: next() })
+    }
+
+    fn has(&self, statement: &str) -> bool {
+        let words: Vec<&str> = statement.split_whitespace().collect();
+        let Some(table) = statement.strip_prefix("CREATE TABLE IF NOT EXISTS ") else {
+            let on = words.iter().position(|word| *word == "ON").unwrap_or_default();
+            return on > 0 && self.indexes.contains(words[on - 1]);
+        };
+        table.split_whitespace().next().is_some_and(|table| self.tables.contains(table))
+    }
+}
+
+fn looks(dialect: Dialect) -> [&'static str; 3] {
+    match dialect {
+        Dialect::Postgres => [
+            "SELECT tablename::text FROM pg_tables WHERE schemaname = ANY (current_schemas(false))",
+            "SELECT indexname::text FROM pg_indexes WHERE schemaname = ANY (current_schemas(false))",
+            "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass('dispatch_jobs') AND attnum > 0 \
+             AND NOT attisdropped",
+        ],
+        Dialect::Mysql => [
+            "SELECT CAST(table_name AS CHAR) FROM information_schema.tables WHERE table_schema = DATABASE()",
+            "SELECT DISTINCT CAST(index_name AS CHAR) FROM information_schema.statistics WHERE table_schema = DATABASE()",
+            "SELECT CAST(column_name AS CHAR) FROM information_schema.columns WHERE table_schema = DATABASE() AND \
+             table_name = 'dispatch_jobs'",
+        ],
+        Dialect::Sqlite => [
+            "SELECT name FROM sqlite_master WHERE type = 'table'",
+            "SELECT name FROM sqlite_master WHERE type = 'index'",
+            "SELECT name FROM pragma_table_xinfo('dispatch_jobs')",
+        ],
+    }
+}

@@ -1,0 +1,129 @@
+//! An instant, to the microsecond, as the API and the databases write it.
+
+use std::fmt;
+
+use postrider_sql::Dialect;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use time::format_description::well_known::Rfc3339;
+use time::{OffsetDateTime, UtcOffset};
+
+/// Microseconds since 1970, UTC. Between the years 1 and 9999.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(i64);
+
+/// 0001-01-01 and 9999-12-31T23:59:59.999999.
+const FIRST: i64 = -62_135_596_800_000_000;
+const LAST: i64 = 253_402_300_799_999_999;
+
+impl Moment {
+    pub fn from_micros(micros: i64) -> Self {
+        Self(micros.clamp(FIRST, LAST))
+    }
+
+    #[must_use]
+    pub fn after_seconds(self, seconds: i64) -> Self {
+        Self::from_micros(self.0.saturating_add(seconds.saturating_mul(1_000_000)))
+    }
+
+    /// RFC 3339, with any offset.
+    pub fn parse(text: &str) -> Option<Self> {
+        let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+        let micros = i64::try_from(moment.unix_timestamp_nanos() / 1000).ok()?;
+        (FIRST..=LAST).contains(&micros).then_some(Self(micros))
+    }
+
+    /// As a database answers it: RFC 3339, with a blank and no zone (UTC), or milliseconds since 1970.
+    pub(crate) fn found(text: &str) -> Option<Self> {
+        if let Ok(millis) = text.parse::<i64>() {
+            return Some(Self::from_micros(millis.saturating_mul(1000)));
+        }
+        let zoned =
+            if text.ends_with('Z') { text.to_owned() } else { format!("{}Z", text.replace(' ', "T")) };
+        Self::parse(&zoned)
+    }
+
+    /// As the dialect's columns take it.
+    pub(crate) fn written(self, dialect: Dialect) -> String {
+        let (seconds, micros) = self.parts();
+        match dialect {
+            Dialect::Postgres => format!("{seconds}.{micros:06}Z"),
+            Dialect::Mysql => format!("{}.{micros:06}", seconds.replace('T', " ")),
+            Dialect::Sqlite => format!("{seconds}.{:03}Z", micros / 1000),
+        }
+    }
+
+    fn parts(self) -> (String, i64) {
+        let (seconds, micros) = (self.0.div_euclid(1_000_000), self.0.rem_euclid(1_000_000));
+        let at = OffsetDateTime::from_unix_timestamp(seconds)
+            .expect("a moment lies between the years 1 and 9999")
+            .to_offset(UtcOffset::UTC);
+        let (year, month, day) = (at.year(), u8::from(at.month()), at.day());
+        let (hour, minute, second) = (at.hour(), at.minute(), at.second());
+        (format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"), micros)
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seconds, micros) = self.parts();
+        match micros {
+            0 => write!(f, "{seconds}Z"),
+            whole if whole % 1000 == 0 => write!(f, "{seconds}.{:03}Z", whole / 1000),
+            _ => write!(f, "{seconds}.{micros:06}Z"),
+        }
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| {
+            serde::de::Error::custom("expected a time as RFC 3339 has it: 2026-01-31T09:30:00Z")
+        })
+    }
+}
+
+impl utoipa::PartialSchema for Moment {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        utoipa::openapi::ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::Type::String)
+            .format(Some(utoipa::openapi::SchemaFormat::KnownFormat(utoipa::openapi::KnownFormat::DateTime)))
+            .into()
+    }
+}
+
+impl utoipa::ToSchema for Moment {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_read_in_every_form_and_written_in_the_databases_own() {
+        let moment = Moment::parse("2026-01-31T10:30:00.25+01:00").expect("RFC 3339");
+        assert_eq!(moment.to_string(), "2026-01-31T09:30:00.250Z");
+        assert_eq!(moment.written(Dialect::Postgres), "2026-01-31T09:30:00.250000Z");
+        assert_eq!(moment.written(Dialect::Mysql), "2026-01-31 09:30:00.250000");
+        assert_eq!(moment.written(Dialect::Sqlite), "2026-01-31T09:30:00.250Z");
+        for form in ["2026-01-31 09:30:00.250000", "2026-01-31T09:30:00.25Z", "1769851800250"] {
+            assert_eq!(Moment::found(form), Some(moment), "{form}");
+        }
+        assert_eq!(
+            Moment::parse("2026-01-31T09:30:00Z").map(|moment| moment.to_string()),
+            Some("2026-01-31T09:30:00Z".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in ["", "yesterday", "2026-02-30T00:00:00Z", "2026-01-31", "0000-01-01T00:00:00+23:59"] {
+            assert_eq!(Moment::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Which events a subscription means.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// How a value of the event's data is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum FilterOp {
+    Equals,
+    NotEquals,
+    /// `value` is a list, and this is in it.
+    In,
+    GreaterThan,
+    LessThan,
+    /// A text that starts with `value`.
+    Prefix,
+    /// It is there; `value` is left out.
+    Exists,
+}
+
+/// A condition on the event's data. All of them must hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DataFilter {
+    /// A JSON pointer into the data: `/customer/tier`.
+    #[schema(max_length = 255, pattern = r"^/[^\u0000]*$")]
+    pub path: String,
+    pub op: FilterOp,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    #[schema(value_type = serde_json::Value, required = false)]
+    pub value: Value,
+}
+
+impl DataFilter {
+    /// What is wrong with it.
+    pub(super) fn mistake(&self) -> Option<&'static str> {
+        if !self.path.starts_with('/') || self.path.len() > 255 || self.path.contains('\0') {
+            return Some("path must be a JSON pointer: /customer/tier");
+        }
+        match self.op {
+            FilterOp::In if !self.value.is_array() => Some("IN wants a list as its value"),
+            FilterOp::GreaterThan | FilterOp::LessThan
+                if !(self.value.is_number() || self.value.is_string()) =>
+            {
+                Some("this comparison wants a number or a text as its value")
+            }
+            FilterOp::Prefix if !self.value.is_string() => Some("PREFIX wants a text as its value"),
+            FilterOp::Exists if !self.value.is_null() => Some("EXISTS has no value"),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn holds(&self, data: &Value) -> bool {
+        let found = data.pointer(&self.path);
+        match (self.op, found) {
+            (FilterOp::Exists, found) => found.is_some(),
+            (FilterOp::NotEquals, None) => true,
+            (_, None) => false,
+            (FilterOp::Equals, Some(found)) => same(found, &self.value),
+            (FilterOp::NotEquals, Some(found)) => !same(found, &self.value),
+            (FilterOp::In, Some(found)) => {
+                self.value.as_array().is_some_and(|list| list.iter().any(|one| same(found, one)))
+            }
+            (FilterOp::GreaterThan, Some(found)) => {
+                compared(found, &self.value).is_some_and(std::cmp::Ordering::is_gt)
+            }
+            (FilterOp::LessThan, Some(found)) => {
+                compared(found, &self.value).is_some_and(std::cmp::Ordering::is_lt)
+            }
+            (FilterOp::Prefix, Some(found)) => {
+                found.as_str().zip(self.value.as_str()).is_some_and(|(found, start)| found.starts_with(start))
+            }
+        }
+    }
+}
+
+/// 1 and 1.0 are the same number.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one.as_f64(), other.as_f64()) {
+        (Some(one), Some(other)) => one.total_cmp(&other).is_eq(),
+        _ => one == other,
+    }
+}
+
+fn compared(one: &Value, other: &Value) -> Option<std::cmp::Ordering> {
+    match (one, other) {
+        (Value::String(one), Value::String(other)) => Some(one.cmp(other)),
+        _ => one.as_f64()?.partial_cmp(&other.as_f64()?),
+    }
+}
+
+/// `application:subdomain:aggregate:event`, each part a name, or `*` in a pattern.
+pub(crate) fn is_pattern(text: &str, stars: bool) -> bool {
+    let part = |part: &str| {
+        let name = !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+        name || (stars && part == "*")
+    };
+    text.len() <= 255 && text.split(':').count() == 4 && text.split(':').all(part)
+}
+
+/// Does the code fit the pattern, part by part?
+pub(crate) fn matches_code(pattern: &str, code: &str) -> bool {
+    let mut parts = pattern.split(':').zip(code.split(':'));
+    pattern.split(':').count() == code.split(':').count()
+        && parts.all(|(pattern, part)| pattern == "*" || pattern == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn j04_a_star_stands_for_one_part() {
+        let code = "shop:orders:order:created";
+        for pattern in [code, "shop:orders:order:*", "*:*:*:*", "shop:*:order:created"] {
+            assert!(is_pattern(pattern, true) && matches_code(pattern, code), "{pattern}");
+        }
+        for pattern in [
+            "shop:orders:order:deleted",
+            "shop:orders:*",
+            "shop:orders:ord*:created",
+            "Shop:orders:order:created",
+        ] {
+            assert!(!matches_code(pattern, code), "{pattern}");
+        }
+        for wrong in ["", "a:b:c", "a:b:c:d:e", "a::c:d", "a:b:c:d e", "a:b:c:d*"] {
+            assert!(!is_pattern(wrong, true), "{wrong}");
+        }
+        assert!(!is_pattern("a:b:c:*", false));
+    }
+
+    #[test]
+    fn j04_data_filters_compare_as_they_say() {
+        let data = json!({"amount": 99.5, "customer": {"tier": "gold"}, "tags": [1, 2], "none": null});
+        let filter = |path: &str, op: &str, value: Value| -> DataFilter {
+            let mut filter = json!({"path": path, "op": op});
+            if op != "EXISTS" {
+                filter["value"] = value;
+            }
+            serde_json::from_value(filter).expect("a filter")
+        };
+        for (path, op, value, holds) in [
+            ("/amount", "EQUALS", json!(99.5), true),
+            ("/amount", "GREATER_THAN", json!(99), true),
+            ("/amount", "LESS_THAN", json!(99), false),
+            ("/amount", "GREATER_THAN", json!("99"), false),
+            ("/customer/tier", "EQUALS", json!("gold"), true),
+            ("/customer/tier", "EQUALS", json!("Gold"), false),
+            ("/customer/tier", "IN", json!(["silver", "gold"]), true),
+            ("/customer/tier", "PREFIX", json!("go"), true),
+            ("/customer/age", "EQUALS", json!(1), false),
+            ("/customer/age", "NOT_EQUALS", json!(1), true),
+            ("/none", "EXISTS", json!(null), true),
+            ("/absent", "EXISTS", json!(null), false),
+            ("/tags/1", "EQUALS", json!(2.0), true),
+        ] {
+            let filter = filter(path, op, value);
+            assert_eq!(filter.mistake(), None, "{filter:?}");
+            assert_eq!(filter.holds(&data), holds, "{filter:?}");
+        }
+        assert!(filter("/a", "IN", json!(1)).mistake().is_some());
+        assert!(filter("a", "EQUALS", json!(1)).mistake().is_some());
+    }
+}

@@ -1,0 +1,119 @@
+//! Which targets a job may name. Only what the URL itself says is judged here; the address that a name leads to is
+//! judged by the same guard when it is dialled, as it may change in between.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use postrider_http::{Guard, PlainHttp};
+use url::{Host, Url};
+
+/// The error says what is wrong with the URL, never more than a caller knows.
+pub fn check(guard: &Guard, text: &str) -> Result<(), String> {
+    if text.len() > 2000 {
+        return Err("must have at most 2000 bytes".to_owned());
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("must be ASCII without blanks and control characters".to_owned());
+    }
+    if !text.starts_with("https://") && !text.starts_with("http://") {
+        return Err("must start with https:// or http://".to_owned());
+    }
+    let url = Url::parse(text).map_err(|error| format!("is no URL: {error}"))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("must not hold a user or a password: a service account brings credentials".to_owned());
+    }
+    if url.fragment().is_some() {
+        return Err("must not have a fragment: it would never be sent".to_owned());
+    }
+    let secure = url.scheme() == "https";
+    let refused = match url.host().ok_or("names no host")? {
+        Host::Ipv4(address) => guard.refuses(IpAddr::V4(address), secure),
+        Host::Ipv6(address) => guard.refuses(IpAddr::V6(address), secure),
+        Host::Domain(name) => refused_name(guard, name, secure),
+    };
+    refused.map_or(Ok(()), |why| Err(format!("may not be sent to: {why}")))
+}
+
+/// A name is refused only if no address behind it could be allowed.
+fn refused_name(guard: &Guard, name: &str, secure: bool) -> Option<&'static str> {
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    if name == "localhost" || name.ends_with(".localhost") {
+        let [v4, v6] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        return guard.refuses(v4, secure).and(guard.refuses(v6, secure));
+    }
+    let plain = match guard.plain_http {
+        PlainHttp::Never => false,
+        PlainHttp::Allowed => !guard.allow.is_empty(),
+        PlainHttp::Always => true,
+    };
+    (!secure && !plain).then_some("plain http is not allowed there")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn j15_special_addresses_are_refused_however_they_are_written() {
+        let guard = Guard { plain_http: PlainHttp::Always, ..Guard::default() };
+        for url in [
+            "http://127.0.0.1/",
+            "http://127.1/",
+            "http://2130706433/",
+            "http://0x7f.0.0.1/",
+            "http://0177.0.0.1/",
+            "http://localhost/",
+            "http://LOCALHOST./",
+            "http://a.localhost/",
+            "http://10.1.2.3/",
+            "http://172.31.255.255/",
+            "http://192.168.0.1/",
+            "http://169.254.169.254/latest/meta-data",
+            "http://100.100.100.200/",
+            "http://0.0.0.0/",
+            "http://[::1]/",
+            "http://[::]/",
+            "http://[::ffff:10.0.0.1]/",
+            "http://[64:ff9b::a00:1]/",
+            "http://[fe80::1]/",
+            "http://[fd00:ec2::254]/",
+            "http://[2002:a00:1::]/",
+            "http://255.255.255.255/",
+        ] {
+            assert!(check(&guard, url).is_err(), "{url}");
+        }
+        for url in ["http://93.184.216.34/", "https://example.com/hook?x=1", "https://[2606:2800:220:1::1]/"]
+        {
+            assert_eq!(check(&guard, url), Ok(()), "{url}");
+        }
+    }
+
+    #[test]
+    fn j15_what_is_allowed_by_range_may_be_named_and_plain() {
+        let allow = vec!["10.0.0.0/8".parse().expect("a range"), "::1".parse().expect("an address")];
+        let guard = Guard { allow, plain_http: PlainHttp::Allowed };
+        for url in ["http://10.1.2.3/", "http://[::1]:8080/", "http://localhost/", "https://example.com/"] {
+            assert_eq!(check(&guard, url), Ok(()), "{url}");
+        }
+        for url in ["http://11.1.2.3/", "http://127.0.0.1/", "https://192.168.1.1/"] {
+            assert!(check(&guard, url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn j15_a_url_must_be_one_that_can_be_sent_to() {
+        let guard = Guard::default();
+        for url in [
+            "",
+            "example.com",
+            "ftp://example.com/",
+            "https://",
+            "https://user@example.com/",
+            "https://:secret@example.com/",
+            "https://example.com/#part",
+            "https://example.com/\r\nHost: evil",
+            "http://example.com/",
+        ] {
+            assert!(check(&guard, url).is_err(), "{url:?}");
+        }
+    }
+}

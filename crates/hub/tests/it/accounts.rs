@@ -1,0 +1,128 @@
+//! Service accounts, and what a job may name.
+
+use postrider_hub::Error;
+use postrider_hub::access::{Actor, Role};
+use postrider_hub::account::{NewAccount, Regenerate};
+use postrider_hub::page::PageQuery;
+use serde_json::{Value, json};
+
+use crate::jobs::plain;
+use crate::site::{Site, on_every_database, root};
+
+on_every_database!(
+    j01_an_account_comes_back_as_it_was_given,
+    j10_a_fresh_secret_is_shown_once_and_the_old_one_stays,
+    j01_a_job_must_name_an_active_account_of_its_client,
+    j11_only_a_key_of_all_clients_names_references,
+    a_payload_is_held_to_its_schema,
+);
+
+fn new(value: Value) -> NewAccount {
+    serde_json::from_value(value).expect("a request")
+}
+
+async fn j01_an_account_comes_back_as_it_was_given(site: &Site) {
+    let given = json!({
+        "code": "acme-notifications", "name": "Acme Notifications Service", "description": "For webhooks",
+        "clientIds": ["acme"], "applicationId": "app-1",
+        "webhookCredentials": {
+            "authType": "BEARER", "authTokenRef": "aws-secretsmanager://acme-webhook-token",
+            "signingSecretRef": "vault://acme/signing#secret", "signingAlgorithm": "HMAC_SHA256",
+        },
+        "roles": [{"roleName": "webhook-sender"}],
+    });
+    let shown = site.hub.create_account(&root(), new(given.clone())).await.expect("an account");
+    assert_eq!(shown.signing_secret, None);
+    let account = serde_json::to_value(&shown.account).expect("JSON");
+    for field in ["code", "name", "description", "clientIds", "applicationId"] {
+        assert_eq!(account[field], given[field], "{field}");
+    }
+    for field in ["authType", "authTokenRef", "signingSecretRef", "signingAlgorithm"] {
+        assert_eq!(account["webhookCredentials"][field], given["webhookCredentials"][field], "{field}");
+    }
+    assert_eq!(account["active"], json!(true));
+    assert_eq!(account["roles"][0]["roleName"], "webhook-sender");
+    assert_eq!(account["roles"][0]["assignmentSource"], "MANUAL");
+    assert!(account["roles"][0]["assignedAt"].is_string());
+    let taken = site.hub.create_account(&root(), new(given)).await.err().expect("the code is taken");
+    assert!(matches!(taken, Error::Conflict { field: Some("code"), .. }), "{taken:?}");
+    assert_eq!(site.count("service_accounts").await, 1);
+    let found =
+        site.hub.accounts(&root(), Some("acme-notifications"), &PageQuery::default()).await.expect("a page");
+    assert_eq!(found.items.len(), 1);
+}
+
+async fn j10_a_fresh_secret_is_shown_once_and_the_old_one_stays(site: &Site) {
+    let shown =
+        site.hub.create_account(&root(), new(json!({"code": "a", "name": "A"}))).await.expect("an account");
+    let secret = shown.signing_secret.expect("a fresh secret");
+    assert!(secret.starts_with("whsec_"));
+    let id = shown.account.id;
+    let before = site.text("SELECT signing_secret_ref FROM service_accounts").await.expect("a reference");
+    assert!(before.starts_with("encrypted://") && !before.contains(&secret));
+    let again = site.hub.regenerate(&root(), &id, &Regenerate::default()).await.expect("regenerated");
+    assert!(again.signing_secret.is_some_and(|fresh| fresh != secret));
+    assert!(again.account.webhook_credentials.expect("credentials").regenerated_at.is_some());
+    let previous = site.text("SELECT previous_signing_secret_ref FROM service_accounts").await;
+    assert_eq!(previous.as_deref(), Some(before.as_str()));
+    assert!(site.text("SELECT previous_until FROM service_accounts").await.is_some());
+}
+
+async fn j01_a_job_must_name_an_active_account_of_its_client(site: &Site) {
+    let account = new(json!({"code": "a", "name": "A", "clientIds": ["acme"]}));
+    let id = site.hub.create_account(&root(), account).await.expect("an account").account.id;
+    let job = |client: &str| {
+        let mut job = plain("a");
+        job.client_id = Some(client.to_owned());
+        job.service_account_id = Some(id.clone());
+        job
+    };
+    site.hub.create_job(&root(), job("acme")).await.expect("a job");
+    let wrong = async |actor: Actor, client: &str| match site.hub.create_job(&actor, job(client)).await {
+        Err(Error::Invalid(faults)) => assert_eq!(faults[0].field, "serviceAccountId"),
+        other => panic!("{other:?}"),
+    };
+    wrong(root(), "other").await;
+    wrong(site.actor(Role::Producer, &["other"]).await, "other").await;
+    let inactive = site.hub.activate_account(&root(), &id, false).await.expect("deactivated");
+    assert!(!inactive.active);
+    wrong(root(), "acme").await;
+    assert_eq!(site.count("dispatch_jobs").await, 1);
+}
+
+async fn j11_only_a_key_of_all_clients_names_references(site: &Site) {
+    let acme = site.actor(Role::Admin, &["acme"]).await;
+    let stolen = json!({"code": "a", "name": "A", "webhookCredentials": {"authType": "BEARER", "authTokenRef": "env://HOME"}});
+    assert!(matches!(site.hub.create_account(&acme, new(stolen)).await, Err(Error::Forbidden(_))));
+    let made =
+        site.hub.create_account(&acme, new(json!({"code": "a", "name": "A"}))).await.expect("an account");
+    assert_eq!(made.account.client_ids, ["acme"]);
+    let other = site.actor(Role::Admin, &["other"]).await;
+    assert!(matches!(site.hub.account(&other, &made.account.id).await, Err(Error::Absent(_))));
+    let plain = json!({"code": "b", "name": "B", "webhookCredentials": {"signingSecretRef": "whsec_plain"}});
+    assert!(matches!(site.hub.create_account(&root(), new(plain)).await, Err(Error::Invalid(_))));
+}
+
+async fn a_payload_is_held_to_its_schema(site: &Site) {
+    let schema =
+        json!({"type": "object", "required": ["orderId"], "properties": {"orderId": {"type": "string"}}});
+    site.hub.put_schema(&root(), "order", &json!({"type": "nonsense"})).await.expect_err("no schema");
+    site.hub.put_schema(&root(), "order", &json!(true)).await.expect("a schema");
+    site.hub.put_schema(&root(), "order", &schema).await.expect("another");
+    let job = |payload: &str| {
+        let mut job = plain("a");
+        job.schema_id = Some("order".to_owned());
+        job.payload = Some(payload.to_owned());
+        job
+    };
+    site.hub.create_job(&root(), job("{\"orderId\": \"1\"}")).await.expect("a job");
+    for payload in ["{}", "{\"orderId\": 1}", "no json"] {
+        match site.hub.create_job(&root(), job(payload)).await {
+            Err(Error::Invalid(faults)) => assert_eq!(faults[0].field, "payload"),
+            other => panic!("{payload}: {other:?}"),
+        }
+    }
+    site.hub.delete_schema(&root(), "order").await.expect("deleted");
+    site.hub.create_job(&root(), job("no json")).await.expect("a job");
+    assert_eq!(site.count("dispatch_jobs").await, 2);
+}

@@ -1,0 +1,302 @@
+//! Jobs: made, found, and kept apart by client.
+
+use postrider_hub::access::Role;
+use postrider_hub::job::{Created, DispatchStatus, Filter, MetadataFilter, NewJob};
+use postrider_hub::page::PageQuery;
+use postrider_hub::{Error, Moment};
+use serde_json::{Value, json};
+
+use crate::site::{Site, on_every_database, root};
+
+on_every_database!(
+    j01_every_field_comes_back_as_it_was_given,
+    j01_defaults_are_the_seeds,
+    j03_a_job_for_later_is_pending,
+    j13_the_same_request_answers_with_the_first_job,
+    j13_keys_are_apart_by_client_and_by_case,
+    j13_many_at_once_make_one_job,
+    j16_each_common_query_is_a_filter,
+    j16_pages_end_and_lose_nothing,
+    a_batch_has_an_answer_for_each_job,
+    a_foreign_job_is_no_job,
+    nothing_wrong_is_stored,
+);
+
+pub fn new(value: Value) -> NewJob {
+    serde_json::from_value(value).expect("a request")
+}
+
+pub fn plain(code: &str) -> NewJob {
+    new(json!({"code": code, "targetUrl": "https://example.com/hook", "payload": "{}"}))
+}
+
+async fn j01_every_field_comes_back_as_it_was_given(site: &Site) {
+    let given = json!({
+        "externalId": "ext-1", "source": "ecommerce-api", "kind": "TASK", "code": "ecommerce:orders:order:created",
+        "subject": "order:12345", "eventId": "0HZXEQ5Y8JY00", "correlationId": "req-abc-123",
+        "metadata": [{"key": "customer_id", "value": "cust_789"}, {"key": "region", "value": "Zürich 🚀"}],
+        "targetUrl": "https://notifications.acme.com/webhooks/orders", "protocol": "HTTP_WEBHOOK",
+        "headers": {"X-Custom-Header": "value"}, "payload": "{\"orderId\": \"12345\", \"text\": \"a\\\\b'c\\\"d 🚀\\n\"}",
+        "payloadContentType": "application/vnd.acme+json; charset=utf-8", "dataOnly": false, "clientId": "acme",
+        "mode": "NEXT_ON_ERROR", "messageGroup": "order-notifications:order:12345", "sequence": -7, "timeoutSeconds": 12,
+        "schemaId": "unregistered", "maxRetries": 5, "retryStrategy": "[5,60]",
+        "scheduledFor": "2124-01-15T10:30:00.125Z", "expiresAt": "2124-01-16T10:30:00Z", "idempotencyKey": "order-created-12345",
+    });
+    let (created, job) = site.hub.create_job(&root(), new(given.clone())).await.expect("a job");
+    assert!(matches!(created, Created::Fresh { .. }));
+    let shown = serde_json::to_value(&job).expect("JSON");
+    for (field, value) in given.as_object().expect("an object") {
+        if field != "metadata" {
+            assert_eq!(&shown[field], value, "{field}");
+        }
+    }
+    let metadata: Vec<(&str, &str)> =
+        job.metadata.iter().map(|one| (one.key.as_str(), one.value.as_str())).collect();
+    assert_eq!(metadata, [("customer_id", "cust_789"), ("region", "Zürich 🚀")]);
+    assert!(job.metadata.iter().all(|one| one.id.len() == 13));
+    assert_eq!(shown["attempts"], json!([]));
+    let found = site.hub.job(&root(), &job.id).await.expect("the job");
+    assert_eq!(serde_json::to_value(&found).expect("JSON"), shown);
+    let row = format!("FROM dispatch_jobs WHERE id = '{}'", job.id);
+    assert_eq!(site.text(&format!("SELECT payload {row}")).await.as_deref(), given["payload"].as_str());
+    assert_eq!(site.text(&format!("SELECT retry_budget {row}")).await.as_deref(), Some("5"));
+    let group = site.text(&format!("SELECT group_key {row}")).await.expect("a group");
+    assert!(group.contains("acme") && group.contains("order:12345"), "{group}");
+}
+
+async fn j01_defaults_are_the_seeds(site: &Site) {
+    let (_, job) = site.hub.create_job(&root(), plain("a")).await.expect("a job");
+    let shown = serde_json::to_value(&job).expect("JSON");
+    for (field, value) in json!({
+        "kind": "TASK", "mode": "IMMEDIATE", "timeoutSeconds": 30, "maxRetries": 3, "retryStrategy": "exponential",
+        "payloadContentType": "application/json", "dataOnly": true, "sequence": 99, "expiresAt": null,
+        "protocol": "HTTP_WEBHOOK", "status": "QUEUED", "attemptCount": 0, "headers": {}, "metadata": [],
+    })
+    .as_object()
+    .expect("an object")
+    {
+        assert_eq!(&shown[field], value, "{field}");
+    }
+    let valid = |c: u8| b"0123456789ABCDEFGHJKMNPQRSTVWXYZ".contains(&c);
+    assert!(job.id.len() == 13 && job.id.bytes().all(valid), "{}", job.id);
+    assert_eq!(
+        site.text("SELECT count(*) FROM dispatch_jobs WHERE queued_at IS NOT NULL").await.as_deref(),
+        Some("1")
+    );
+    assert!(job.created_at.is_some() && job.created_at == job.updated_at);
+}
+
+async fn j03_a_job_for_later_is_pending(site: &Site) {
+    let mut later = plain("later");
+    later.scheduled_for = Moment::parse("2124-01-01T00:00:00Z");
+    let mut earlier = plain("earlier");
+    earlier.scheduled_for = Moment::parse("2024-01-01T00:00:00Z");
+    let (_, later) = site.hub.create_job(&root(), later).await.expect("a job");
+    let (_, earlier) = site.hub.create_job(&root(), earlier).await.expect("a job");
+    assert_eq!((later.status, earlier.status), (DispatchStatus::Pending, DispatchStatus::Queued));
+}
+
+fn keyed(client: Option<&str>, key: &str, code: &str) -> NewJob {
+    let mut job = plain(code);
+    job.client_id = client.map(str::to_owned);
+    job.idempotency_key = Some(key.to_owned());
+    job.metadata = serde_json::from_value(json!([{"key": "k", "value": "v"}])).expect("metadata");
+    job
+}
+
+async fn j13_the_same_request_answers_with_the_first_job(site: &Site) {
+    let (_, first) = site.hub.create_job(&root(), keyed(Some("acme"), "k1", "a")).await.expect("a job");
+    let (again, second) =
+        site.hub.create_job(&root(), keyed(Some("acme"), "k1", "a")).await.expect("the first job");
+    assert_eq!(again, Created::Known { id: first.id.clone() });
+    assert_eq!(second.id, first.id);
+    let other = site.hub.create_job(&root(), keyed(Some("acme"), "k1", "b")).await;
+    assert!(matches!(other, Err(Error::Conflict { field: Some("idempotencyKey"), .. })), "{other:?}");
+    assert_eq!(site.count("dispatch_jobs").await, 1);
+    assert_eq!(site.count("dispatch_job_metadata").await, 1);
+}
+
+async fn j13_keys_are_apart_by_client_and_by_case(site: &Site) {
+    let clients = [None, Some("acme"), Some("ACME"), Some("other")];
+    for client in clients {
+        for key in ["k", "K"] {
+            let (created, _) = site.hub.create_job(&root(), keyed(client, key, "a")).await.expect("a job");
+            assert!(matches!(created, Created::Fresh { .. }), "{client:?} {key}");
+        }
+        let (created, _) = site.hub.create_job(&root(), keyed(client, "k", "a")).await.expect("a job");
+        assert!(matches!(created, Created::Known { .. }), "{client:?}");
+    }
+    assert_eq!(site.count("dispatch_jobs").await, 8);
+}
+
+async fn j13_many_at_once_make_one_job(site: &Site) {
+    let one = |_| {
+        let hub = std::sync::Arc::clone(&site.hub);
+        tokio::spawn(async move { hub.create_job(&root(), keyed(None, "race", "a")).await.expect("a job").0 })
+    };
+    let mut fresh = 0;
+    let mut ids = std::collections::BTreeSet::new();
+    for task in (0..12).map(one).collect::<Vec<_>>() {
+        let created = task.await.expect("it ended");
+        fresh += usize::from(matches!(created, Created::Fresh { .. }));
+        ids.insert(created.id().to_owned());
+    }
+    assert_eq!((fresh, ids.len()), (1, 1));
+    assert_eq!(site.count("dispatch_jobs").await, 1);
+    assert_eq!(site.count("dispatch_job_metadata").await, 1);
+}
+
+async fn codes(site: &Site, filter: Filter) -> Vec<String> {
+    let page = site.hub.jobs(&root(), &filter, &PageQuery::default()).await.expect("a page");
+    assert_eq!(page.next_cursor, None);
+    let mut codes: Vec<String> = page.items.into_iter().map(|job| job.code).collect();
+    codes.sort();
+    codes
+}
+
+async fn j16_each_common_query_is_a_filter(site: &Site) {
+    for code in ["plain", "later", "spent", "failed", "event", "subscription", "metadata", "client"] {
+        let mut job = plain(code);
+        match code {
+            "later" => job.scheduled_for = Moment::parse("2124-01-01T00:00:00Z"),
+            "event" => job.event_id = Some("E-1".to_owned()),
+            "client" => job.client_id = Some("acme".to_owned()),
+            "metadata" => {
+                job.metadata =
+                    serde_json::from_value(json!([{"key": "customer_id", "value": "c1"}])).expect("metadata");
+            }
+            _ => {}
+        }
+        site.hub.create_job(&root(), job).await.expect("a job");
+    }
+    site.run("UPDATE dispatch_jobs SET status = 'ERROR', attempt_count = 3 WHERE code = 'spent'").await;
+    site.run("UPDATE dispatch_jobs SET status = 'ERROR', attempt_count = 2 WHERE code = 'failed'").await;
+    site.run("UPDATE dispatch_jobs SET subscription_id = 'S-1' WHERE code = 'subscription'").await;
+    site.run("UPDATE dispatch_jobs SET status = 'PENDING' WHERE code = 'plain'").await;
+    let none = Filter::default;
+    let status = |status| Filter { status: Some(status), ..none() };
+    assert_eq!(codes(site, Filter { due: true, ..none() }).await, ["plain"]);
+    assert_eq!(codes(site, Filter { retryable: true, ..none() }).await, ["failed"]);
+    assert_eq!(codes(site, Filter { event_id: Some("E-1".into()), ..none() }).await, ["event"]);
+    assert_eq!(codes(site, Filter { event_id: Some("e-1".into()), ..none() }).await, Vec::<String>::new());
+    assert_eq!(codes(site, Filter { subscription_id: Some("S-1".into()), ..none() }).await, ["subscription"]);
+    assert_eq!(codes(site, status(DispatchStatus::Error)).await, ["failed", "spent"]);
+    assert_eq!(codes(site, status(DispatchStatus::Pending)).await, ["later", "plain"]);
+    assert_eq!(codes(site, Filter { code: Some("client".into()), ..none() }).await, ["client"]);
+    assert_eq!(codes(site, Filter { client_id: Some("acme".into()), ..none() }).await, ["client"]);
+    let metadata = |value: &str| Filter {
+        metadata: Some(MetadataFilter { key: "customer_id".into(), value: value.into() }),
+        ..none()
+    };
+    assert_eq!(codes(site, metadata("c1")).await, ["metadata"]);
+    assert_eq!(codes(site, metadata("C1")).await, Vec::<String>::new());
+    let future = Moment::parse("2124-01-01T00:00:00Z");
+    assert_eq!(codes(site, Filter { created_after: future, ..none() }).await.len(), 0);
+    assert_eq!(codes(site, Filter { created_before: future, ..none() }).await.len(), 8);
+}
+
+async fn j16_pages_end_and_lose_nothing(site: &Site) {
+    let jobs = (0..25).map(|index| plain(&format!("job-{index:02}"))).collect();
+    // All in one statement: the same creation time, so that the id alone orders them.
+    site.hub.create_jobs(&root(), jobs).await.expect("jobs");
+    for index in 25..30 {
+        site.hub.create_job(&root(), plain(&format!("job-{index:02}"))).await.expect("a job");
+    }
+    let mut seen = Vec::new();
+    let mut cursor = None;
+    loop {
+        let page = PageQuery { limit: Some(7), cursor: cursor.take() };
+        let page = site.hub.jobs(&root(), &Filter::default(), &page).await.expect("a page");
+        seen.extend(page.items.into_iter().map(|job| job.code));
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let newest_first: Vec<String> = (0..30).rev().map(|index| format!("job-{index:02}")).collect();
+    assert_eq!(seen, newest_first);
+}
+
+async fn a_batch_has_an_answer_for_each_job(site: &Site) {
+    let mut bad = plain("bad");
+    "http://169.254.169.254/latest/meta-data".clone_into(&mut bad.target_url);
+    let batch =
+        vec![plain("one"), bad, keyed(None, "k", "two"), keyed(None, "k", "two"), keyed(None, "k", "three")];
+    let outcomes = site.hub.create_jobs(&root(), batch).await.expect("a batch");
+    assert!(matches!(outcomes[0], Ok(Created::Fresh { .. })));
+    assert!(
+        matches!(&outcomes[1], Err(Error::Invalid(faults)) if faults[0].field == "targetUrl"),
+        "{:?}",
+        outcomes[1]
+    );
+    assert!(matches!(outcomes[2], Ok(Created::Fresh { .. })));
+    assert_eq!(outcomes[3].as_ref().expect("known").id(), outcomes[2].as_ref().expect("fresh").id());
+    assert!(matches!(outcomes[4], Err(Error::Conflict { .. })), "{:?}", outcomes[4]);
+    assert_eq!(site.count("dispatch_jobs").await, 2);
+}
+
+async fn a_foreign_job_is_no_job(site: &Site) {
+    let acme = site.actor(Role::Operator, &["acme"]).await;
+    let other = site.actor(Role::Operator, &["ACME"]).await;
+    let (_, job) = site.hub.create_job(&acme, plain("mine")).await.expect("a job");
+    assert_eq!(job.client_id.as_deref(), Some("acme"));
+    let foreign = site.hub.job(&other, &job.id).await.expect_err("a foreign job").to_string();
+    let unknown = site.hub.job(&other, "0000000000000").await.expect_err("no job").to_string();
+    assert_eq!(foreign, unknown);
+    for moved in [
+        site.hub.cancel_job(&other, &job.id).await,
+        site.hub.retry_job(&other, &job.id).await,
+        site.hub.complete_job(&other, &job.id).await,
+    ] {
+        assert!(matches!(moved, Err(Error::Absent(_))), "{moved:?}");
+    }
+    let all = Filter::default();
+    assert_eq!(site.hub.jobs(&other, &all, &PageQuery::default()).await.expect("a page").items.len(), 0);
+    let asked = Filter { client_id: Some("acme".to_owned()), ..Filter::default() };
+    assert_eq!(site.hub.jobs(&other, &asked, &PageQuery::default()).await.expect("a page").items.len(), 0);
+    site.hub.create_job(&acme, plain("mine too")).await.expect("a job");
+    let page = PageQuery { limit: Some(1), cursor: None };
+    let cursor = site.hub.jobs(&acme, &all, &page).await.expect("a page").next_cursor;
+    assert!(cursor.is_some());
+    let stolen = site.hub.jobs(&other, &all, &PageQuery { limit: Some(1), cursor }).await;
+    assert!(matches!(&stolen, Err(Error::Invalid(faults)) if faults[0].field == "cursor"), "{stolen:?}");
+    let mut for_other = plain("not mine");
+    for_other.client_id = Some("acme".to_owned());
+    assert!(matches!(site.hub.create_job(&other, for_other).await, Err(Error::Forbidden(_))));
+}
+
+async fn nothing_wrong_is_stored(site: &Site) {
+    let wrong: [(&str, Value); 22] = [
+        ("code", json!({"code": ""})),
+        ("code", json!({"code": "a\u{0}b"})),
+        ("kind", json!({"kind": "EVENT"})),
+        ("targetUrl", json!({"targetUrl": "http://10.0.0.1/"})),
+        ("targetUrl", json!({"targetUrl": "ftp://example.com/"})),
+        ("headers.X-A", json!({"headers": {"X-A": "a\r\nX-B: b"}})),
+        ("headers.X A", json!({"headers": {"X A": "a"}})),
+        ("headers.Host", json!({"headers": {"Host": "evil"}})),
+        ("headers.Webhook-Signature", json!({"headers": {"Webhook-Signature": "v1,x"}})),
+        ("payload", json!({"payload": "x".repeat((1 << 20) + 1)})),
+        ("payload", json!({"payload": "a\u{0}b"})),
+        ("payload", json!({"payload": "no json", "dataOnly": false})),
+        ("payloadContentType", json!({"payloadContentType": "text/plain\r\nX: y"})),
+        ("serviceAccountId", json!({"serviceAccountId": "0000000000000"})),
+        ("dispatchPoolId", json!({"dispatchPoolId": "0000000000000"})),
+        ("clientId", json!({"clientId": "a b"})),
+        ("timeoutSeconds", json!({"timeoutSeconds": 0})),
+        ("maxRetries", json!({"maxRetries": 0})),
+        ("retryStrategy", json!({"retryStrategy": "sometimes"})),
+        ("sequence", json!({"sequence": 3_000_000_000_i64})),
+        ("expiresAt", json!({"scheduledFor": "2124-01-02T00:00:00Z", "expiresAt": "2124-01-01T00:00:00Z"})),
+        ("metadata[0].key", json!({"metadata": [{"key": "", "value": "v"}]})),
+    ];
+    for (field, with) in wrong {
+        let mut request = json!({"code": "a", "targetUrl": "https://example.com/", "payload": "{}"});
+        request.as_object_mut().expect("an object").extend(with.as_object().expect("an object").clone());
+        match site.hub.create_job(&root(), new(request)).await {
+            Err(Error::Invalid(faults)) => assert_eq!(faults[0].field, field),
+            other => panic!("{field}: {other:?}"),
+        }
+    }
+    assert_eq!(site.count("dispatch_jobs").await, 0);
+}

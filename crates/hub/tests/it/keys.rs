@@ -1,0 +1,68 @@
+//! API keys.
+
+use postrider_hub::Error;
+use postrider_hub::access::{Role, Scope};
+
+use crate::site::{Site, on_every_database, root};
+
+on_every_database!(
+    the_first_admin_key_is_made_once,
+    a_key_is_stored_hashed_and_opens_until_it_is_revoked,
+    a_key_gives_no_more_than_it_has,
+);
+
+async fn the_first_admin_key_is_made_once(site: &Site) {
+    let make = |_| {
+        let hub = std::sync::Arc::clone(&site.hub);
+        tokio::spawn(async move { hub.first_key().await.expect("the store answers") })
+    };
+    let mut shown = Vec::new();
+    for task in (0..5).map(make).collect::<Vec<_>>() {
+        shown.extend(task.await.expect("it ended"));
+    }
+    assert_eq!(shown.len(), 1);
+    let actor = site.hub.authenticate(&shown[0].key).await.expect("the store answers").expect("it opens");
+    assert_eq!((actor.role, actor.scope), (Role::Admin, Scope::All));
+    assert_eq!(site.count("postrider_api_keys").await, 1);
+}
+
+async fn a_key_is_stored_hashed_and_opens_until_it_is_revoked(site: &Site) {
+    let (key, actor) = site.key(Role::Viewer, &["acme"]).await;
+    assert_eq!(actor.scope, Scope::Only(vec!["acme".to_owned()]));
+    let stored = site.text("SELECT hash FROM postrider_api_keys").await.expect("a hash");
+    let secret = key.rsplit('_').next().expect("a secret");
+    assert!(stored.len() == 64 && !stored.contains(secret));
+    assert!(site.text("SELECT last_used_at FROM postrider_api_keys").await.is_some());
+    let (head, last) = key.split_at(key.len() - 1);
+    let forged = format!("{head}{}", if last == "A" { "B" } else { "A" });
+    for wrong in [
+        forged.as_str(),
+        head,
+        "",
+        "pr_",
+        "pr_0123456789abcdef_",
+        &key.to_uppercase(),
+        &key.replace("pr_", "PR_"),
+    ] {
+        assert_eq!(site.hub.authenticate(wrong).await.expect("the store answers"), None, "{wrong}");
+    }
+    let revoked = site.hub.revoke_key(&root(), &actor.key).await.expect("revoked");
+    assert!(revoked.revoked_at.is_some());
+    assert_eq!(site.hub.authenticate(&key).await.expect("the store answers"), None);
+    assert_eq!(site.count("postrider_audit WHERE entity = 'apiKey'").await, 2);
+}
+
+async fn a_key_gives_no_more_than_it_has(site: &Site) {
+    let acme = site.actor(Role::Admin, &["acme"]).await;
+    let new = |clients: &[&str]| {
+        serde_json::from_value(serde_json::json!({"name": "n", "role": "viewer", "clientIds": clients}))
+            .expect("a key")
+    };
+    assert!(matches!(site.hub.create_key(&acme, &new(&["other"])).await, Err(Error::Forbidden(_))));
+    let made = site.hub.create_key(&acme, &new(&[])).await.expect("a key");
+    assert_eq!(made.details.client_ids, ["acme"]);
+    let other = site.actor(Role::Admin, &["other"]).await;
+    assert!(matches!(site.hub.revoke_key(&other, &made.details.id).await, Err(Error::Absent(_))));
+    assert_eq!(site.hub.keys(&other).await.expect("keys").len(), 1);
+    assert!(matches!(site.hub.revoke_key(&acme, &acme.key).await, Err(Error::Conflict { .. })));
+}

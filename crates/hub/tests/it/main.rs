@@ -1,0 +1,11 @@
+//! The hub on real databases. What it wrote is checked by SQL of the test's own.
+
+#[path = "../../testing/site.rs"]
+mod site;
+
+mod accounts;
+mod events;
+mod jobs;
+mod keys;
+mod moves;
+mod tables;
