@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use postrider_seams::migrate::Options;
 
+use crate::api;
 use crate::cli::{Cli, Command};
 use crate::demo;
 use crate::failure::Failure;
@@ -90,6 +91,7 @@ impl Desk {
         for lane in &self.settings.lanes {
             self.wiring.migration(lane).apply(Options::default()).await?;
         }
+        api::migrate(self, false).await?;
         Ok(())
     }
 

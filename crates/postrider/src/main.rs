@@ -3,6 +3,7 @@
 //! Owns: one file a command; `wiring.rs`, the only place that matches on backend kinds. Must not: hold a rule about a
 //! row: those are the contract's and the engine's.
 
+mod api;
 mod cli;
 mod commands;
 mod demo;

@@ -22,6 +22,7 @@ mod reader;
 mod records;
 mod reliable;
 mod secret;
+mod server;
 mod tree;
 mod units;
 mod variables;
@@ -37,7 +38,7 @@ use postrider_contract::Contract;
 use postrider_engine::Limits;
 use postrider_secrets::Safe;
 
-pub use backends::{Server, StoreSettings, TransportSettings, address};
+pub use backends::{StoreSettings, TransportSettings};
 pub use emails::EmailsSettings;
 pub use load::Sources;
 pub use lookup::source as contract_source;
@@ -45,6 +46,7 @@ pub use mail::MailSettings;
 pub use mistake::{Mistakes, listed, suggest};
 pub use records::{DeadLetter, RecordSettings};
 pub use reliable::ReliableSettings;
+pub use server::{ApiStore, Server, address};
 pub use units::duration;
 
 /// Everything that the process was told, checked.
@@ -82,6 +84,20 @@ pub struct LaneSettings {
 }
 
 impl Settings {
+    /// The store that has the API's tables, if there is an API.
+    pub fn api_store(&self) -> Option<&str> {
+        match &self.server.api {
+            ApiStore::Off => None,
+            ApiStore::Named(store) => Some(&store.value),
+            ApiStore::OfJobs => self.jobs_lane().map(|lane| lane.store.as_str()),
+        }
+    }
+
+    /// The lane that delivers the API's jobs.
+    pub fn jobs_lane(&self) -> Option<&LaneSettings> {
+        self.lanes.iter().find(|lane| lane.contract.name == "dispatch_jobs")
+    }
+
     /// The named lane, or what would be right.
     pub fn lane(&self, name: &str) -> Result<&LaneSettings, String> {
         self.lanes.iter().find(|lane| lane.name == name).ok_or_else(|| {

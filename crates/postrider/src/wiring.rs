@@ -10,11 +10,13 @@ use std::time::Duration;
 
 use postrider_composers::webhook::{NoDirectory, Recent};
 use postrider_composers::{EmailComposer, MailJobComposer, RecordComposer, WebhookComposer, email, record};
+use postrider_contract::Contract;
 use postrider_mail::address::parse_mailbox;
 use postrider_mail::{Address, LiveTemplates, Signer};
 use postrider_seams::store::{Class, Error};
 use postrider_seams::{Backend, Composer, Migrate, Produce, Secrets, Transport};
 use postrider_sender::Reliable;
+use postrider_sql::plain::Plain;
 use postrider_transport_amqp::Amqp;
 use postrider_transport_file::{Config, FileTransport};
 use postrider_transport_kafka::{self as kafka, Kafka};
@@ -101,7 +103,11 @@ impl Wiring {
     }
 
     fn database(&self, lane: &LaneSettings) -> &Database {
-        self.databases.get(&lane.store).expect("the settings were looked up: every lane's store is there")
+        self.named(&lane.store)
+    }
+
+    fn named(&self, store: &str) -> &Database {
+        self.databases.get(store).expect("the settings were looked up: every store that is named is there")
     }
 
     /// The lane's table, opened. A database that is away is a transient error.
@@ -118,8 +124,26 @@ impl Wiring {
 
     /// The lane's table for `migrate`, whether it is there or not.
     pub fn migration(&self, lane: &LaneSettings) -> Arc<dyn Migrate> {
-        let contract = (*lane.contract).clone();
-        match self.database(lane) {
+        self.migration_on(&lane.store, (*lane.contract).clone())
+    }
+
+    /// A store for tables of our own.
+    pub fn own_tables(&self, store: &str) -> Result<Arc<dyn Plain>, Error> {
+        match self.named(store) {
+            Database::Postgres(database) => Ok(Arc::new((**database).clone())),
+            Database::Mysql(database) => Ok(Arc::new(database.clone())),
+            Database::Sqlite(database) => Ok(Arc::new(database.clone())),
+            Database::DynamoDb(_) => {
+                let text =
+                    format!("[server] api: {store} is DynamoDB; the API needs PostgreSQL, MySQL or SQLite");
+                Err(Error::new(Class::Misconfigured, text))
+            }
+        }
+    }
+
+    /// A contract's table on a store, for `migrate`.
+    pub fn migration_on(&self, store: &str, contract: Contract) -> Arc<dyn Migrate> {
+        match self.named(store) {
             Database::Postgres(database) => database.migration(contract),
             Database::Mysql(database) => database.migration(contract),
             Database::Sqlite(database) => database.migration(contract),

@@ -1,12 +1,15 @@
-//! The HTTP listener: is the process up, are its lanes moving, and its figures.
+//! The HTTP listener: is the process up, are its lanes moving, its figures, and the API.
 //!
-//! Owns: `/healthz`, `/readyz`, `/metrics`, and what they answer. Must not: know a store or a transport; lanes come
-//! through [`Lanes`]. Invariant: every answer is made from memory, so that it comes at once even when a database hangs.
+//! Owns: `/healthz`, `/readyz`, `/metrics`, `/api`, and what they answer. Must not: know a store or a transport; lanes come
+//! through [`Lanes`] and [`LaneControl`], everything else through the hub. Invariant: health is answered from memory, so that
+//! it comes at once even when a database hangs; nothing else answers without a key.
 
+pub mod api;
 mod figures;
 mod listener;
 mod ready;
 
+pub use api::{Api, LaneControl};
 pub use figures::{Figures, FiguresError};
-pub use listener::{BindError, Listener};
+pub use listener::{BindError, Listener, Metrics};
 pub use ready::Lanes;

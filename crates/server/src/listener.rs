@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::header;
-use axum::response::IntoResponse;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
 
 use crate::Figures;
+use crate::api::{Api, Problem};
 use crate::ready::{Lanes, readyz};
 
 /// The text format that Prometheus expects, with its version.
@@ -61,16 +62,37 @@ impl Listener {
         self,
         lanes: Arc<dyn Lanes>,
         figures: Figures,
+        api: Option<Api>,
+        metrics: Metrics,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        axum::serve(self.socket, routes(lanes, figures)).with_graceful_shutdown(shutdown).await
+        axum::serve(self.socket, routes(lanes, figures, api, metrics)).with_graceful_shutdown(shutdown).await
     }
 }
 
-fn routes(lanes: Arc<dyn Lanes>, figures: Figures) -> Router {
+/// Who may read the figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Metrics {
+    #[default]
+    Open,
+    /// Whoever brings an API key.
+    Key,
+}
+
+fn routes(lanes: Arc<dyn Lanes>, figures: Figures, api: Option<Api>, metrics: Metrics) -> Router {
     let readiness = Router::new().route("/readyz", get(readyz)).with_state(lanes);
-    let scrape = Router::new().route("/metrics", get(metrics)).with_state(figures);
-    Router::new().route("/healthz", get(healthz)).merge(readiness).merge(scrape)
+    let door = api.clone().filter(|_| metrics == Metrics::Key);
+    let open = metrics == Metrics::Open;
+    let scrape = Router::new().route("/metrics", get(scraped)).with_state(Scrape { figures, door, open });
+    let api = api.map(Api::into_routes).unwrap_or_default();
+    Router::new().route("/healthz", get(healthz)).merge(readiness).merge(scrape).merge(api)
+}
+
+#[derive(Clone)]
+struct Scrape {
+    figures: Figures,
+    door: Option<Api>,
+    open: bool,
 }
 
 /// The process is up and its runtime turns. Says nothing of lanes: a restart would not help them.
@@ -78,8 +100,16 @@ async fn healthz() -> &'static str {
     "ok\n"
 }
 
-async fn metrics(State(figures): State<Figures>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, PROMETHEUS_TEXT)], figures.render())
+async fn scraped(State(scrape): State<Scrape>, headers: HeaderMap) -> Response {
+    let admitted = match &scrape.door {
+        Some(api) => api.admits(&headers).await,
+        None if scrape.open => Ok(()),
+        None => Err(Problem::unauthorized()),
+    };
+    match admitted {
+        Ok(()) => ([(header::CONTENT_TYPE, PROMETHEUS_TEXT)], scrape.figures.render()).into_response(),
+        Err(problem) => problem.into_response(),
+    }
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ mod outsider;
 mod port;
 mod postgres;
 mod rabbitmq;
+pub mod schemathesis;
 mod server;
 mod signal;
 mod smtp;

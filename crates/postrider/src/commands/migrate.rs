@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use postrider_seams::migrate::Options;
 
 use super::Desk;
+use crate::api;
 use crate::cli::MigrateArgs;
 use crate::failure::Failure;
 use crate::wiring::Absent;
@@ -26,6 +27,11 @@ pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Fail
             eprintln!("lane `{}`: nothing is missing", lane.name);
         }
         for statement in &statements {
+            writeln!(out, "{};", statement.trim_end_matches([';', '\n']))?;
+        }
+    }
+    if args.lanes.is_empty() {
+        for statement in &api::migrate(&desk, args.print).await? {
             writeln!(out, "{};", statement.trim_end_matches([';', '\n']))?;
         }
     }

@@ -6,11 +6,12 @@ use std::time::Duration;
 use postrider_engine::{Berth, Engine, Lane};
 use postrider_seams::store::{self, Class};
 use postrider_seams::{Dice, ThreadDice};
-use postrider_server::{Figures, Lanes, Listener};
+use postrider_server::{Api, Figures, Lanes, Listener, Metrics};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::Desk;
+use crate::api;
 use crate::cli::RunArgs;
 use crate::emails::files;
 use crate::failure::Failure;
@@ -35,7 +36,8 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
     let desk = Arc::new(desk);
     let engine = Engine::new(Arc::new(ThreadDice));
     start_lanes(&desk, &engine).await?;
-    let stop = serve(listener, &engine, figures);
+    let api = api::start(&desk, &engine);
+    let stop = serve(listener, &engine, figures, api, desk.settings.server.metrics);
     tracing::info!(lanes = desk.settings.lanes.len(), "running");
 
     signals.next().await;
@@ -130,13 +132,20 @@ async fn wait_for_store(desk: Arc<Desk>, lane: LaneSettings, berth: Berth, mut e
 }
 
 /// Answers until the sender is dropped.
-fn serve(listener: Option<Listener>, engine: &Engine, figures: Figures) -> oneshot::Sender<()> {
+fn serve(
+    listener: Option<Listener>,
+    engine: &Engine,
+    figures: Figures,
+    api: Option<Api>,
+    metrics: Metrics,
+) -> oneshot::Sender<()> {
     let (stop, stopped) = oneshot::channel::<()>();
     let Some(listener) = listener else { return stop };
     let address = listener.address();
-    tracing::info!(%address, "answering /healthz, /readyz and /metrics");
-    if !address.ip().is_loopback() {
-        tracing::warn!(%address, "the listener asks for no password: let only those reach it who may see it");
+    let also = if api.is_some() { ", and the API: /api/reference shows it" } else { "" };
+    tracing::info!(%address, "answering /healthz, /readyz, /metrics{also}");
+    if !address.ip().is_loopback() && metrics == Metrics::Open {
+        tracing::warn!(%address, "/metrics asks for no key: let only those reach it who may see it, or set metrics = \"key\"");
     }
     let handle = engine.handle();
     let lanes: Arc<dyn Lanes> = Arc::new(move || handle.lanes());
@@ -144,7 +153,7 @@ fn serve(listener: Option<Listener>, engine: &Engine, figures: Figures) -> onesh
         let shutdown = async {
             let _ = stopped.await;
         };
-        if let Err(error) = listener.serve(lanes, figures, shutdown).await {
+        if let Err(error) = listener.serve(lanes, figures, api, metrics, shutdown).await {
             tracing::error!(%error, "the listener ended");
         }
     });

@@ -1,7 +1,4 @@
-//! `[server]`, `[stores.NAME]` and `[transports.NAME]`.
-
-use std::net::SocketAddr;
-use std::time::Duration;
+//! `[stores.NAME]` and `[transports.NAME]`.
 
 use postrider_seams::Secret;
 
@@ -9,21 +6,6 @@ use super::reader::{Found, Reader};
 use super::reliable::ReliableSettings;
 use super::secret::References;
 use crate::wiring::{StoreKind, TransportKind, transport_mistakes};
-
-/// The listener, and what concerns the process as a whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
-    /// `None`: no listener at all (`listen = "off"`).
-    pub listen: Option<SocketAddr>,
-    /// How long a drain may take before the rest is handed back.
-    pub drain: Duration,
-}
-
-impl Default for Server {
-    fn default() -> Self {
-        Self { listen: Some(([127, 0, 0, 1], 8080).into()), drain: Duration::from_secs(25) }
-    }
-}
 
 /// A database to connect to.
 #[derive(Debug, Clone)]
@@ -105,30 +87,6 @@ const OPTIONS: [&str; 54] = [
     "breaker_failures",
     "breaker_wait",
 ];
-
-impl Server {
-    pub fn read(mut reader: Reader<'_>) -> Self {
-        let mut server = Self::default();
-        if let Some(listen) = reader.parsed("listen", address) {
-            server.listen = listen;
-        }
-        if let Some(drain) = reader.duration("drain", Duration::ZERO..=Duration::from_hours(1)) {
-            server.drain = drain;
-        }
-        reader.finish();
-        server
-    }
-}
-
-/// `HOST:PORT` with a numeric host, or `off`.
-pub fn address(text: &str) -> Result<Option<SocketAddr>, &'static str> {
-    if text == "off" {
-        return Ok(None);
-    }
-    text.parse()
-        .map(Some)
-        .map_err(|_| "expected an address and a port, such as \"127.0.0.1:8080\", or \"off\"")
-}
 
 impl StoreSettings {
     /// `None` where a mistake was noted.

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use postrider_secrets::{Environment, Safe};
 
-use super::backends::{Server, StoreSettings, TransportSettings};
+use super::backends::{StoreSettings, TransportSettings};
 use super::lanes::RawLane;
 use super::lookup::lookup;
 use super::mail::MailSettings;
 use super::mistake::{Mistake, Mistakes, Place};
 use super::reader::{Context, Reader};
+use super::server::Server;
 use super::tree::{self, Tree};
 use super::{Settings, secret, variables};
 
@@ -75,6 +76,10 @@ impl Settings {
         };
         let written = Written::read(Reader::new(&context, "", place.clone(), tree));
         let lanes = lookup(&written, &context, &place);
+        if let Some((found, text)) = written.server.mistake(&written.store_names) {
+            let mistake = Mistake { place: found.place, key: "server.api".to_owned(), text };
+            context.mistakes.borrow_mut().push(mistake);
+        }
         Mistakes::none_in(context.mistakes.into_inner())?;
         let makes_tables =
             file.is_none() && !sources.variables.iter().any(|(name, _)| variables::is_setting(name));

@@ -1,5 +1,6 @@
 //! The real binary, from outside: what it prints, what it leaves behind, and its exit codes.
 
+mod api;
 mod bad_input;
 mod commands;
 mod crash;

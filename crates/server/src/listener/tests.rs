@@ -52,7 +52,7 @@ async fn served(
         let shutdown = async move {
             let _ = stopped.await;
         };
-        listener.serve(source, figures, shutdown).await.unwrap();
+        listener.serve(source, figures, None, Metrics::Open, shutdown).await.unwrap();
     });
     (address, stop, running)
 }

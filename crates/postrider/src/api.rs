@@ -1,0 +1,99 @@
+//! The API in the binary: its tables, its hub once the database is there, and its first key.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_contract::Contract;
+use postrider_engine::{Engine, Handle, LaneStatus};
+use postrider_hub::{Error, Hub};
+use postrider_seams::migrate::Options;
+use postrider_seams::store;
+use postrider_server::api::Limits;
+use postrider_server::{Api, LaneControl};
+
+use crate::commands::Desk;
+use crate::failure::Failure;
+
+/// Between two tries to open the API's store.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(15);
+
+/// Makes the API's tables, or tells (`print`) what is missing.
+pub async fn migrate(desk: &Desk, print: bool) -> Result<Vec<String>, Failure> {
+    let Some(store) = desk.settings.api_store() else { return Ok(Vec::new()) };
+    let mut statements = Vec::new();
+    // A lane of jobs made their table just now; without one it is ours to make.
+    if desk.settings.jobs_lane().is_none_or(|lane| lane.store != store) {
+        let jobs = desk.wiring.migration_on(store, jobs_contract());
+        let options = Options::default();
+        statements.extend(if print { jobs.plan(options).await? } else { jobs.apply(options).await? });
+    }
+    let database = desk.wiring.own_tables(store)?;
+    statements.extend(if print {
+        postrider_hub::migrate::plan(&*database).await?
+    } else {
+        postrider_hub::migrate::apply(&*database).await?
+    });
+    Ok(statements)
+}
+
+fn jobs_contract() -> Contract {
+    let text = Contract::builtin("dispatch_jobs").expect("the contract is built in");
+    Contract::parse("dispatch_jobs (built in)", text).expect("a built-in contract parses: a test reads it")
+}
+
+/// The API, if the settings want one. It answers 503 until its database is there.
+pub fn start(desk: &Arc<Desk>, engine: &Engine) -> Option<Api> {
+    let store = desk.settings.api_store()?.to_owned();
+    let control = Control { handle: engine.handle(), desk: Arc::clone(desk) };
+    let limit = usize::try_from(desk.settings.server.payload_limit).unwrap_or(usize::MAX);
+    let limits = Limits::default();
+    let api =
+        Api::new(Arc::new(control), Limits { body: limits.body.max(limit.saturating_mul(2)), ..limits });
+    tokio::spawn(open(Arc::clone(desk), store, limit, api.clone()));
+    Some(api)
+}
+
+async fn open(desk: Arc<Desk>, store: String, payload_limit: usize, api: Api) {
+    let mut wait = FIRST_WAIT;
+    loop {
+        match opened(&desk, &store, payload_limit).await {
+            Ok(hub) => return api.open(hub),
+            Err(error) => {
+                tracing::warn!(%error, store, "the API waits for its store (are its tables there? run `postrider migrate`)");
+            }
+        }
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(LONGEST_WAIT);
+    }
+}
+
+async fn opened(desk: &Desk, store: &str, payload_limit: usize) -> Result<Arc<Hub>, Error> {
+    let settings = postrider_hub::Settings { payload_limit, ..postrider_hub::Settings::default() };
+    let hub = Hub::open(desk.wiring.own_tables(store)?, settings, None).await?;
+    if let Some(first) = hub.first_key().await? {
+        // Straight to the terminal: a log is kept, and read by many.
+        eprintln!("\nThe first admin key of the API. Keep it: it is shown this once.\n\n    {}\n", first.key);
+    }
+    Ok(Arc::new(hub))
+}
+
+/// Lanes, for the API.
+struct Control {
+    handle: Handle,
+    desk: Arc<Desk>,
+}
+
+#[async_trait]
+impl LaneControl for Control {
+    fn lanes(&self) -> Vec<LaneStatus> {
+        self.handle.lanes()
+    }
+
+    async fn set_paused(&self, lane: &str, paused: bool) -> Result<bool, store::Error> {
+        let Ok(lane) = self.desk.settings.lane(lane) else { return Ok(false) };
+        self.desk.wiring.open(lane).await?.set_paused(&lane.name, paused).await?;
+        Ok(true)
+    }
+}

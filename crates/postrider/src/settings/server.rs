@@ -1,0 +1,96 @@
+//! `[server]`: the listener, the API, and what concerns the process as a whole.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use postrider_server::Metrics;
+
+use super::mistake::suggest;
+use super::reader::{Found, Reader};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// `None`: no listener at all (`listen = "off"`).
+    pub listen: Option<SocketAddr>,
+    /// How long a drain may take before the rest is handed back.
+    pub drain: Duration,
+    /// Who may read `/metrics`.
+    pub metrics: Metrics,
+    /// Where the API keeps what it needs.
+    pub api: ApiStore,
+    /// The most bytes of a job's payload.
+    pub payload_limit: u64,
+}
+
+/// Which store has the API's tables.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ApiStore {
+    /// That of the lane of dispatch jobs; without one there is no API.
+    #[default]
+    OfJobs,
+    Off,
+    Named(Found<String>),
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            listen: Some(([127, 0, 0, 1], 8080).into()),
+            drain: Duration::from_secs(25),
+            metrics: Metrics::Open,
+            api: ApiStore::OfJobs,
+            payload_limit: 1 << 20,
+        }
+    }
+}
+
+impl Server {
+    pub fn read(mut reader: Reader<'_>) -> Self {
+        let mut server = Self::default();
+        if let Some(listen) = reader.parsed("listen", address) {
+            server.listen = listen;
+        }
+        if let Some(drain) = reader.duration("drain", Duration::ZERO..=Duration::from_hours(1)) {
+            server.drain = drain;
+        }
+        if let Some(metrics) = reader.parsed("metrics", metrics) {
+            server.metrics = metrics;
+        }
+        if let Some(store) = reader.text("api") {
+            server.api = if store.value == "off" { ApiStore::Off } else { ApiStore::Named(store) };
+        }
+        if let Some(limit) = reader.bytes("payload_limit", 1..=(16 << 20)) {
+            server.payload_limit = limit;
+        }
+        reader.finish();
+        server
+    }
+
+    /// What is wrong with the API's store, given those that there are.
+    pub(super) fn mistake(&self, stores: &[String]) -> Option<(Found<String>, String)> {
+        let ApiStore::Named(named) = &self.api else { return None };
+        if stores.contains(&named.value) {
+            return None;
+        }
+        let remedy = suggest(&named.value, stores.iter().map(String::as_str));
+        Some((named.clone(), format!("no [stores.{}]{remedy}; \"off\" for no API", named.value)))
+    }
+}
+
+fn metrics(text: &str) -> Result<Metrics, &'static str> {
+    match text {
+        "open" => Ok(Metrics::Open),
+        "key" => Ok(Metrics::Key),
+        _ => Err("expected \"open\", or \"key\" for those who bring an API key"),
+    }
+}
+
+/// `HOST:PORT` with a numeric host, or `off`.
+pub fn address(text: &str) -> Result<Option<SocketAddr>, &'static str> {
+    if text == "off" {
+        return Ok(None);
+    }
+    text.parse()
+        .map(Some)
+        .map_err(|_| "expected an address and a port, such as \"127.0.0.1:8080\", or \"off\"")
+}

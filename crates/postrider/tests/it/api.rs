@@ -1,0 +1,87 @@
+//! The API of the real binary: its tables, its first key, and what stays open.
+
+use std::io::{Read as _, Write as _};
+
+use serde_json::{Value, json};
+
+use crate::shop::{Running, SQLITE, Shop, eventually};
+
+const WITH_API: &str = "[server]\napi = \"main\"\nmetrics = \"key\"\n";
+
+fn asked(running: &Running, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let mut stream = std::net::TcpStream::connect(running.address()).unwrap();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Bearer {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap_or_default())
+}
+
+/// The key that was shown.
+fn first_key(running: &Running) -> String {
+    eventually("the first key is shown", || {
+        let log = running.log();
+        log.lines().map(str::trim).find(|line| line.starts_with("pr_")).map(str::to_owned)
+    })
+}
+
+#[tokio::test]
+async fn the_first_key_is_shown_once_and_opens_the_api() {
+    let shop = Shop::new(Some(&format!("{SQLITE}{WITH_API}")));
+    let printed = shop.run(&["migrate", "--print"]);
+    assert!(printed.out.contains("CREATE TABLE IF NOT EXISTS postrider_api_keys"), "{}", printed.out);
+    shop.run(&["migrate"]).fine();
+    let running = shop.start();
+    let key = first_key(&running);
+    let job = json!({"code": "a", "targetUrl": "https://example.com/hook", "payload": "{}"});
+    let made = eventually("the API is open", || {
+        let (code, made) = asked(&running, &key, "POST", "/api/v1/dispatch-jobs", &job);
+        (code == 201).then_some(made)
+    });
+    let pool = shop.sql().await;
+    let row: (String, String) =
+        sqlx::query_as("SELECT id, status FROM dispatch_jobs").fetch_one(&pool).await.unwrap();
+    assert_eq!((row.0.as_str(), row.1.as_str()), (made["id"].as_str().unwrap(), "QUEUED"));
+    let (code, lanes) = asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null);
+    assert_eq!((code, lanes["items"][0]["name"].as_str()), (200, Some("mail")));
+    assert_eq!(asked(&running, &key, "POST", "/api/v1/lanes/mail/pause", &Value::Null).0, 200);
+    eventually("the lane pauses", || {
+        let (_, lanes) = asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null);
+        (lanes["items"][0]["health"] == "paused").then_some(())
+    });
+    for (path, open) in [
+        ("/healthz", true),
+        ("/readyz", true),
+        ("/api/reference", true),
+        ("/api/openapi.json", true),
+        ("/metrics", false),
+        ("/api/v1/lanes", false),
+        ("/api/v1/anything", false),
+    ] {
+        let (code, _) = running.get(path);
+        assert_eq!(code, if open { 200 } else { 401 }, "{path}");
+    }
+    assert_eq!(asked(&running, &key, "GET", "/metrics", &Value::Null).0, 200);
+    let second = shop.start_logged("second.log");
+    let (code, _) = eventually("the API is open", || {
+        Some(asked(&second, &key, "GET", "/api/v1/dispatch-jobs", &Value::Null))
+            .filter(|(code, _)| *code != 503)
+    });
+    assert_eq!(code, 200);
+    assert!(!second.log().contains("pr_"), "the key is shown once");
+}
+
+#[test]
+fn a_store_that_is_not_there_is_told() {
+    let shop = Shop::new(Some(&format!("{SQLITE}{}", WITH_API.replace("main", "mian"))));
+    let said = shop.run(&["check"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("server.api") && said.err.contains("main"), "{}", said.err);
+}

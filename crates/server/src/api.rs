@@ -1,0 +1,126 @@
+//! The HTTP API under `/api/v1`: what the hub can do, as JSON.
+//!
+//! Owns: routes, who may call which, and how mistakes are told (RFC 9457). Must not: know a table or a driver. Invariant:
+//! nothing here answers without a key, and what a caller may not see answers byte for byte like what is not there.
+
+mod accounts;
+mod admit;
+mod audit;
+mod batch;
+mod body;
+mod events;
+mod jobs;
+mod keys;
+mod lanes;
+mod openapi;
+mod params;
+mod pools;
+mod problem;
+mod reference;
+mod schemas;
+mod subscriptions;
+
+use std::sync::{Arc, OnceLock};
+
+use axum::Router;
+use axum::middleware;
+use postrider_hub::Hub;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub use lanes::LaneControl;
+pub use openapi::document;
+pub use problem::Problem;
+
+use self::admit::{admit, refuse_unknown};
+
+/// What the API works with. The hub is there once its database could be opened.
+#[derive(Clone)]
+pub struct Api {
+    hub: Arc<OnceLock<Arc<Hub>>>,
+    lanes: Arc<dyn LaneControl>,
+    limits: Limits,
+}
+
+/// How large a request may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of a body.
+    pub body: usize,
+    /// Bytes of a batch's body.
+    pub batch_body: usize,
+    /// Entries of a batch.
+    pub batch: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { body: 2 << 20, batch_body: 32 << 20, batch: 1000 }
+    }
+}
+
+impl Api {
+    pub fn new(lanes: Arc<dyn LaneControl>, limits: Limits) -> Self {
+        Self { hub: Arc::default(), lanes, limits }
+    }
+
+    /// The hub's database is there: from now on the API answers.
+    pub fn open(&self, hub: Arc<Hub>) {
+        let _ = self.hub.set(hub);
+    }
+
+    fn hub(&self) -> Result<&Arc<Hub>, Problem> {
+        self.hub.get().ok_or_else(Problem::away)
+    }
+
+    /// Does this header open anything?
+    pub(crate) async fn admits(&self, headers: &axum::http::HeaderMap) -> Result<(), Problem> {
+        self.actor(headers).await.map(|_| ())
+    }
+
+    /// Every route: for the listener, or to be asked without a socket.
+    pub fn into_routes(self) -> Router {
+        let (routes, _) = described().split_for_parts();
+        let closed = routes.fallback(refuse_unknown).method_not_allowed_fallback(admit::refuse_method);
+        let closed = closed.layer(middleware::from_fn_with_state(self.clone(), admit)).with_state(self);
+        Router::new().nest("/api/v1", closed).merge(reference::routes())
+    }
+}
+
+/// The routes with their descriptions, from which the OpenAPI document is made.
+fn described() -> OpenApiRouter<Api> {
+    OpenApiRouter::new()
+        .routes(routes!(jobs::list, jobs::create))
+        .routes(routes!(batch::create_jobs))
+        .routes(routes!(jobs::retry_many))
+        .routes(routes!(jobs::get))
+        .routes(routes!(jobs::retry))
+        .routes(routes!(jobs::cancel))
+        .routes(routes!(jobs::complete))
+        .routes(routes!(events::list, events::create))
+        .routes(routes!(batch::create_events))
+        .routes(routes!(events::get))
+        .routes(routes!(events::replay))
+        .routes(routes!(subscriptions::list, subscriptions::create))
+        .routes(routes!(subscriptions::get, subscriptions::put))
+        .routes(routes!(subscriptions::pause))
+        .routes(routes!(subscriptions::resume))
+        .routes(routes!(subscriptions::test))
+        .routes(routes!(pools::list, pools::create))
+        .routes(routes!(pools::get, pools::put))
+        .routes(routes!(pools::pause))
+        .routes(routes!(pools::resume))
+        .routes(routes!(accounts::list, accounts::create))
+        .routes(routes!(accounts::get, accounts::put))
+        .routes(routes!(accounts::regenerate))
+        .routes(routes!(accounts::activate))
+        .routes(routes!(accounts::deactivate))
+        .routes(routes!(schemas::list))
+        .routes(routes!(schemas::get, schemas::put, schemas::delete))
+        .routes(routes!(keys::list, keys::create))
+        .routes(routes!(keys::revoke))
+        .routes(routes!(audit::list))
+        .routes(routes!(lanes::list))
+        .routes(routes!(lanes::pause))
+        .routes(routes!(lanes::resume))
+}

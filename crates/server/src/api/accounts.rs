@@ -1,0 +1,111 @@
+//! `/service-accounts`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use postrider_hub::access::Role;
+use postrider_hub::account::{AccountChange, NewAccount, Regenerate, ServiceAccount, ShownAccount};
+use postrider_hub::page::{Page, PageQuery};
+use serde::Deserialize;
+
+use super::admit::Caller;
+use super::body::{Body, MaybeBody};
+use super::params::{Form, Id, Params, check};
+use super::{Api, Problem};
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct AccountParams {
+    /// The one with this code.
+    #[param(min_length = 1, max_length = 128, pattern = "^[A-Za-z0-9._-]{1,128}$")]
+    code: Option<String>,
+    /// Entries at most; 50 if left out.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+    /// `nextCursor` of the page before.
+    #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+/// Service accounts, newest first; never a secret.
+#[utoipa::path(get, path = "/service-accounts", tag = "service accounts", params(AccountParams),
+    responses((status = 200, description = "A page of accounts", body = Page<ServiceAccount>)))]
+pub async fn list(
+    State(api): State<Api>,
+    caller: Caller,
+    Params(params): Params<AccountParams>,
+) -> Result<Json<Page<ServiceAccount>>, Problem> {
+    let actor = caller.at_least(Role::Operator)?;
+    check(&[("code", &params.code, Form::Slug(128))])?;
+    let page = PageQuery { limit: params.limit, cursor: params.cursor };
+    Ok(Json(api.hub()?.accounts(actor, params.code.as_deref(), &page).await?))
+}
+
+/// Makes an account. Where no credentials are named, a signing secret is made, and shown this once.
+#[utoipa::path(post, path = "/service-accounts", tag = "service accounts", request_body = NewAccount,
+    responses((status = 201, description = "The account", body = ShownAccount)))]
+pub async fn create(
+    State(api): State<Api>,
+    caller: Caller,
+    Body(new): Body<NewAccount>,
+) -> Result<(StatusCode, Json<ShownAccount>), Problem> {
+    let made = api.hub()?.create_account(caller.at_least(Role::Admin)?, new).await?;
+    Ok((StatusCode::CREATED, Json(made)))
+}
+
+#[utoipa::path(get, path = "/service-accounts/{id}", tag = "service accounts", params(("id" = String, Path)),
+    responses((status = 200, description = "The account", body = ServiceAccount)))]
+pub async fn get(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+) -> Result<Json<ServiceAccount>, Problem> {
+    Ok(Json(api.hub()?.account(caller.at_least(Role::Operator)?, &id).await?))
+}
+
+#[utoipa::path(put, path = "/service-accounts/{id}", tag = "service accounts", params(("id" = String, Path)),
+    request_body = AccountChange, responses((status = 200, description = "The account", body = ServiceAccount)))]
+pub async fn put(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+    Body(what): Body<AccountChange>,
+) -> Result<Json<ServiceAccount>, Problem> {
+    Ok(Json(api.hub()?.change_account(caller.at_least(Role::Admin)?, &id, &what).await?))
+}
+
+/// New credentials. The old signing secret stays valid for 24 hours: both signatures are sent.
+#[utoipa::path(post, path = "/service-accounts/{id}/regenerate-credentials", tag = "service accounts",
+    params(("id" = String, Path)), request_body = Regenerate,
+    responses((status = 200, description = "The account", body = ShownAccount)))]
+pub async fn regenerate(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+    MaybeBody(with): MaybeBody<Regenerate>,
+) -> Result<Json<ShownAccount>, Problem> {
+    Ok(Json(api.hub()?.regenerate(caller.at_least(Role::Admin)?, &id, &with).await?))
+}
+
+/// Its jobs go on.
+#[utoipa::path(post, path = "/service-accounts/{id}/activate", tag = "service accounts", params(("id" = String, Path)),
+    responses((status = 200, description = "The account", body = ServiceAccount)))]
+pub async fn activate(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+) -> Result<Json<ServiceAccount>, Problem> {
+    Ok(Json(api.hub()?.activate_account(caller.at_least(Role::Admin)?, &id, true).await?))
+}
+
+/// Its jobs wait, and cost nothing.
+#[utoipa::path(post, path = "/service-accounts/{id}/deactivate", tag = "service accounts", params(("id" = String, Path)),
+    responses((status = 200, description = "The account", body = ServiceAccount)))]
+pub async fn deactivate(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+) -> Result<Json<ServiceAccount>, Problem> {
+    Ok(Json(api.hub()?.activate_account(caller.at_least(Role::Admin)?, &id, false).await?))
+}

@@ -1,0 +1,44 @@
+//! `/audit-log`
+
+use axum::Json;
+use axum::extract::State;
+use postrider_hub::access::Role;
+use postrider_hub::audit::AuditEntry;
+use postrider_hub::page::{Page, PageQuery};
+use serde::Deserialize;
+
+use super::admit::Caller;
+use super::params::{Form, Params, check};
+use super::{Api, Problem};
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct AuditParams {
+    /// `dispatchJob`, `subscription`, `serviceAccount`, `pool`, `schema`, `apiKey`, `event`, `lane`
+    #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    entity: Option<String>,
+    #[param(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
+    entity_id: Option<String>,
+    /// Entries at most; 50 if left out.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+    /// `nextCursor` of the page before.
+    #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+/// Who changed what, newest first.
+#[utoipa::path(get, path = "/audit-log", tag = "audit log", params(AuditParams),
+    responses((status = 200, description = "A page of the log", body = Page<AuditEntry>)))]
+pub async fn list(
+    State(api): State<Api>,
+    caller: Caller,
+    Params(params): Params<AuditParams>,
+) -> Result<Json<Page<AuditEntry>>, Problem> {
+    let actor = caller.at_least(Role::Admin)?;
+    check(&[("entity", &params.entity, Form::Slug(64)), ("entityId", &params.entity_id, Form::Line(255))])?;
+    let page = PageQuery { limit: params.limit, cursor: params.cursor };
+    let (entity, id) = (params.entity.as_deref(), params.entity_id.as_deref());
+    Ok(Json(api.hub()?.audit(actor, entity, id, &page).await?))
+}

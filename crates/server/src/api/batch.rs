@@ -1,0 +1,191 @@
+//! Many at once: `/dispatch-jobs/batch` and `/events/batch`. Each entry has an answer of its own.
+//!
+//! Invariant: an entry that can't be read, or can't be taken, says nothing about the others. Where none could be taken the
+//! whole is a problem, so that who looks only at the status knows that nothing was stored.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse as _, Response};
+use postrider_hub::Fault;
+use postrider_hub::access::Role;
+use postrider_hub::event::{CloudEvent, EventMade, NewEvent};
+use postrider_hub::job::{Created, NewJob};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::admit::Caller;
+use super::body::{BatchBody, parsed};
+use super::jobs::idempotency_key;
+use super::{Api, Problem};
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewJobs {
+    #[schema(value_type = Vec<NewJob>, min_items = 1, max_items = 1000)]
+    jobs: Vec<Box<RawValue>>,
+}
+
+/// What came of each job, in the order of the request.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchOutcome {
+    results: Vec<ItemOutcome>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ItemOutcome {
+    index: usize,
+    /// What the request would have answered by itself: 201, 200, 403, 409, 422.
+    status: u16,
+    /// Of the job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    problem: Option<Problem>,
+}
+
+/// What came of each event, in the order of the request.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EventBatchOutcome {
+    results: Vec<EventOutcome>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EventOutcome {
+    index: usize,
+    /// What the request would have answered by itself: 201, 200, 403, 422.
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    event: Option<EventMade>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    problem: Option<Problem>,
+}
+
+/// Makes up to 1000 jobs. Each has its own answer; if none could be made, the whole is a problem with `results`.
+#[utoipa::path(post, path = "/dispatch-jobs/batch", tag = "dispatch jobs", request_body = NewJobs,
+    params(("Idempotency-Key" = Option<String>, Header, description = "Stands for `KEY#0`, `KEY#1`, … in jobs without a key.",
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+    responses((status = 200, description = "What came of each", body = BatchOutcome)))]
+pub async fn create_jobs(
+    State(api): State<Api>,
+    caller: Caller,
+    headers: HeaderMap,
+    BatchBody(NewJobs { jobs }): BatchBody<NewJobs>,
+) -> Result<Response, Problem> {
+    let actor = caller.at_least(Role::Producer)?;
+    sized("jobs", jobs.len(), api.limits.batch)?;
+    let key = idempotency_key(&headers)?;
+    let (entries, read) = split(&jobs, |index, job: &mut NewJob| {
+        if let Some(key) = &key {
+            job.idempotency_key.get_or_insert_with(|| format!("{key}#{index}"));
+        }
+    });
+    let outcomes = api.hub()?.create_jobs(actor, read).await?;
+    let results = joined(entries, outcomes).into_iter().enumerate().map(|(index, outcome)| match outcome {
+        Ok(created) => {
+            let status = if matches!(created, Created::Fresh { .. }) { 201 } else { 200 };
+            ItemOutcome { index, status, id: Some(created.id().to_owned()), problem: None }
+        }
+        Err(problem) => {
+            ItemOutcome { index, status: problem.status().as_u16(), id: None, problem: Some(problem) }
+        }
+    });
+    let results: Vec<ItemOutcome> = results.collect();
+    let problems = results.iter().map(|item| item.problem.as_ref());
+    match none_taken("jobs", problems, &results) {
+        Some(problem) => Err(problem),
+        None => Ok(Json(BatchOutcome { results }).into_response()),
+    }
+}
+
+/// Takes up to 1000 events in: a JSON list of CloudEvents. Each has its own answer; if none could be taken, the whole is a
+/// problem with `results`.
+#[utoipa::path(post, path = "/events/batch", tag = "events",
+    request_body(content((Vec<CloudEvent> = "application/cloudevents-batch+json"), (Vec<CloudEvent> = "application/json"))),
+    responses((status = 200, description = "What came of each", body = EventBatchOutcome)))]
+pub async fn create_events(
+    State(api): State<Api>,
+    caller: Caller,
+    BatchBody(events): BatchBody<Vec<Box<RawValue>>>,
+) -> Result<Response, Problem> {
+    let actor = caller.at_least(Role::Producer)?;
+    sized("body", events.len(), api.limits.batch)?;
+    let (entries, read) = split(&events, |_, _: &mut NewEvent| ());
+    let outcomes = api.hub()?.create_events(actor, read).await?;
+    let results = joined(entries, outcomes).into_iter().enumerate().map(|(index, outcome)| match outcome {
+        Ok(event) => {
+            let status = if event.known { 200 } else { 201 };
+            EventOutcome { index, status, event: Some(event), problem: None }
+        }
+        Err(problem) => {
+            EventOutcome { index, status: problem.status().as_u16(), event: None, problem: Some(problem) }
+        }
+    });
+    let results: Vec<EventOutcome> = results.collect();
+    let problems = results.iter().map(|item| item.problem.as_ref());
+    match none_taken("", problems, &results) {
+        Some(problem) => Err(problem),
+        None => Ok(Json(EventBatchOutcome { results }).into_response()),
+    }
+}
+
+fn sized(field: &str, count: usize, most: usize) -> Result<(), Problem> {
+    let fits = (1..=most).contains(&count);
+    if fits { Ok(()) } else { Err(Problem::invalid(field, format!("must have 1 to {most} entries"))) }
+}
+
+/// Per entry what is wrong with its form, and those that have one.
+fn split<T: DeserializeOwned>(
+    entries: &[Box<RawValue>],
+    finish: impl Fn(usize, &mut T),
+) -> (Vec<Option<Problem>>, Vec<T>) {
+    let mut read = Vec::with_capacity(entries.len());
+    let mistakes = entries.iter().enumerate().map(|(index, raw)| match parsed::<T>(raw.get().as_bytes()) {
+        Ok(mut entry) => {
+            finish(index, &mut entry);
+            read.push(entry);
+            None
+        }
+        Err(problem) => Some(problem),
+    });
+    let mistakes = mistakes.collect();
+    (mistakes, read)
+}
+
+/// The entries in their order again.
+fn joined<T>(
+    entries: Vec<Option<Problem>>,
+    outcomes: Vec<Result<T, postrider_hub::Error>>,
+) -> Vec<Result<T, Problem>> {
+    let mut outcomes = outcomes.into_iter();
+    let next = |mistake: Option<Problem>| match mistake {
+        Some(problem) => Err(problem),
+        None => {
+            outcomes.next().expect("every entry that could be read has an outcome").map_err(Problem::from)
+        }
+    };
+    entries.into_iter().map(next).collect()
+}
+
+/// The problem of the whole, if every entry has one: that of the first, with what each one lacks.
+fn none_taken<'a, T: Serialize>(
+    list: &str,
+    problems: impl Iterator<Item = Option<&'a Problem>>,
+    results: &[T],
+) -> Option<Problem> {
+    let problems: Vec<&Problem> = problems.collect::<Option<_>>()?;
+    let first = problems.first()?;
+    let at = |(index, problem): (usize, &&Problem)| -> Vec<Fault> {
+        let named = |fault: &Fault| Fault::new(format!("{list}[{index}].{}", fault.field), &fault.message);
+        problem.faults().iter().map(named).collect()
+    };
+    let faults = problems.iter().enumerate().flat_map(at).take(100).collect();
+    let whole = Problem::new(first.status(), "nothing could be taken: see `errors` and `results`").at(faults);
+    Some(whole.with_results(serde_json::to_value(results).ok()?))
+}

@@ -1,0 +1,118 @@
+//! Bodies: JSON, of a bounded size, with every unknown member refused by name.
+
+use axum::body::{Bytes, to_bytes};
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, StatusCode, header};
+use postrider_hub::Fault;
+use serde::de::DeserializeOwned;
+
+use super::{Api, Problem};
+
+/// A body that must be there.
+pub struct Body<T>(pub T);
+
+/// The same, of a batch: it may be larger.
+pub struct BatchBody<T>(pub T);
+
+/// A body that may be left out.
+pub struct MaybeBody<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<Api> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
+        read(request, api.limits.body).await.and_then(|bytes| parsed(&bytes)).map(Self)
+    }
+}
+
+impl<T: DeserializeOwned> FromRequest<Api> for BatchBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
+        read(request, api.limits.batch_body).await.and_then(|bytes| parsed(&bytes)).map(Self)
+    }
+}
+
+impl<T: DeserializeOwned + Default> FromRequest<Api> for MaybeBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
+        let typed = request.headers().contains_key(header::CONTENT_TYPE);
+        if typed {
+            let given: Option<T> = read(request, api.limits.body).await.and_then(|bytes| parsed(&bytes))?;
+            return Ok(Self(given.unwrap_or_default()));
+        }
+        let bytes = taken(request, api.limits.body).await?;
+        if bytes.is_empty() { Ok(Self(T::default())) } else { Err(not_json()) }
+    }
+}
+
+fn not_json() -> Problem {
+    Problem::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "the body must be JSON: send `Content-Type: application/json`",
+    )
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
+}
+
+async fn read(request: Request, limit: usize) -> Result<Bytes, Problem> {
+    if is_json(request.headers()) { taken(request, limit).await } else { Err(not_json()) }
+}
+
+async fn taken(request: Request, limit: usize) -> Result<Bytes, Problem> {
+    let too_large =
+        || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body must have at most {limit} bytes"));
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    // Refused before it is sent, where its length is told.
+    if length.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > limit) {
+        return Err(too_large());
+    }
+    to_bytes(request.into_body(), limit).await.map_err(|error| {
+        let mut cause: &dyn std::error::Error = &error;
+        while let Some(inner) = cause.source() {
+            cause = inner;
+        }
+        if cause.to_string().contains("limit") {
+            return too_large();
+        }
+        Problem::new(StatusCode::BAD_REQUEST, "the body could not be read to its end")
+    })
+}
+
+pub(super) fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value: T = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        told(&path, error.inner())
+    })?;
+    json.end().map_err(|error| told(".", &error))?;
+    Ok(value)
+}
+
+/// A text that is no JSON is a bad request; JSON that says something we don't know names the field.
+fn told(path: &str, error: &serde_json::Error) -> Problem {
+    let text = error.to_string();
+    if !error.is_data() {
+        return Problem::new(StatusCode::BAD_REQUEST, format!("the body is no JSON: {text}"));
+    }
+    let (text, _) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
+    let named = ["unknown field `", "missing field `", "duplicate field `"];
+    let member = named.iter().find_map(|start| text.strip_prefix(start)?.split('`').next());
+    let at = if path == "." { "" } else { path };
+    let field = match member {
+        // The path of an unknown member may end in its own name already.
+        Some(member) if at.is_empty() || at == member || at.ends_with(&format!(".{member}")) => {
+            if at.is_empty() { member.to_owned() } else { at.to_owned() }
+        }
+        Some(member) => format!("{at}.{member}"),
+        None if at.is_empty() => "body".to_owned(),
+        None => at.to_owned(),
+    };
+    let detail = "the request can't be carried out as it is: see `errors`";
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).at(vec![Fault::new(field, text)])
+}

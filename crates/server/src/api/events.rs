@@ -1,0 +1,95 @@
+//! `/events`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use postrider_hub::Moment;
+use postrider_hub::access::Role;
+use postrider_hub::event::{CloudEvent, Event, EventFilter, EventMade, NewEvent, Replayed};
+use postrider_hub::page::{Page, PageQuery};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::admit::Caller;
+use super::body::{Body, MaybeBody};
+use super::params::{Form, Id, Params, check};
+use super::{Api, Problem};
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct EventParams {
+    #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    client_id: Option<String>,
+    #[param(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
+    code: Option<String>,
+    created_after: Option<Moment>,
+    created_before: Option<Moment>,
+    /// Entries at most; 50 if left out.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+    /// `nextCursor` of the page before.
+    #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+/// Events, newest first.
+#[utoipa::path(get, path = "/events", tag = "events", params(EventParams),
+    responses((status = 200, description = "A page of events", body = Page<Event>)))]
+pub async fn list(
+    State(api): State<Api>,
+    caller: Caller,
+    Params(params): Params<EventParams>,
+) -> Result<Json<Page<Event>>, Problem> {
+    let actor = caller.at_least(Role::Viewer)?;
+    check(&[("clientId", &params.client_id, Form::Slug(64)), ("code", &params.code, Form::Line(255))])?;
+    let filter = EventFilter {
+        client_id: params.client_id,
+        code: params.code,
+        created_after: params.created_after,
+        created_before: params.created_before,
+    };
+    let page = PageQuery { limit: params.limit, cursor: params.cursor };
+    Ok(Json(api.hub()?.events(actor, &filter, &page).await?))
+}
+
+/// Takes an event in (CloudEvents 1.0, structured), and makes a job for each subscription that matches.
+#[utoipa::path(post, path = "/events", tag = "events",
+    request_body(content((CloudEvent = "application/cloudevents+json"), (CloudEvent = "application/json"))),
+    responses((status = 201, description = "What it made", body = EventMade),
+        (status = 200, description = "It was there before: nothing was made", body = EventMade)))]
+pub async fn create(
+    State(api): State<Api>,
+    caller: Caller,
+    Body(event): Body<NewEvent>,
+) -> Result<(StatusCode, Json<EventMade>), Problem> {
+    let made = api.hub()?.create_event(caller.at_least(Role::Producer)?, event).await?;
+    Ok((if made.known { StatusCode::OK } else { StatusCode::CREATED }, Json(made)))
+}
+
+#[utoipa::path(get, path = "/events/{id}", tag = "events", params(("id" = String, Path)),
+    responses((status = 200, description = "The event", body = Event)))]
+pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<Event>, Problem> {
+    Ok(Json(api.hub()?.event(caller.at_least(Role::Viewer)?, &id).await?))
+}
+
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Replay {
+    /// Only for this one.
+    #[schema(pattern = "^[0-9A-HJKMNP-TV-Z]{13}$")]
+    subscription_id: Option<String>,
+}
+
+/// Makes new jobs for an event, for the subscriptions that match it now.
+#[utoipa::path(post, path = "/events/{id}/replay", tag = "events", params(("id" = String, Path)), request_body = Option<Replay>,
+    responses((status = 200, description = "The new jobs", body = Replayed)))]
+pub async fn replay(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+    MaybeBody(replay): MaybeBody<Replay>,
+) -> Result<Json<Replayed>, Problem> {
+    let actor = caller.at_least(Role::Operator)?;
+    Ok(Json(api.hub()?.replay(actor, &id, replay.subscription_id.as_deref()).await?))
+}

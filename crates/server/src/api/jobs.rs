@@ -1,0 +1,240 @@
+//! `/dispatch-jobs`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use postrider_hub::Moment;
+use postrider_hub::access::Role;
+use postrider_hub::job::{Created, DispatchJob, DispatchStatus, Filter, MetadataFilter, NewJob, Retried};
+use postrider_hub::page::{Page, PageQuery};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::admit::Caller;
+use super::body::{Body, MaybeBody};
+use super::params::{Form, Id, Params, check, misfit};
+use super::{Api, Problem};
+
+/// Which jobs, and which page of them.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct JobParams {
+    status: Option<DispatchStatus>,
+    #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    client_id: Option<String>,
+    #[param(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
+    code: Option<String>,
+    #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    event_id: Option<String>,
+    #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    subscription_id: Option<String>,
+    /// At this time or later.
+    created_after: Option<Moment>,
+    /// Before this time.
+    created_before: Option<Moment>,
+    /// Jobs with this metadata; `metadataValue` belongs to it.
+    #[param(min_length = 1, max_length = 128, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
+    metadata_key: Option<String>,
+    #[param(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
+    metadata_value: Option<String>,
+    /// true: those in ERROR that have attempts left.
+    retryable: Option<bool>,
+    /// true: those PENDING whose time has come.
+    due: Option<bool>,
+    /// Entries at most; 50 if left out.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+    /// `nextCursor` of the page before.
+    #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+impl JobParams {
+    fn split(self) -> Result<(Filter, PageQuery), Problem> {
+        check(&[
+            ("clientId", &self.client_id, Form::Slug(64)),
+            ("code", &self.code, Form::Line(255)),
+            ("eventId", &self.event_id, Form::Slug(64)),
+            ("subscriptionId", &self.subscription_id, Form::Slug(64)),
+            ("metadataKey", &self.metadata_key, Form::Line(128)),
+            ("metadataValue", &self.metadata_value, Form::Line(255)),
+        ])?;
+        let metadata = metadata_filter(self.metadata_key, self.metadata_value)
+            .map_err(|(field, mistake)| Problem::parameter(field, mistake))?;
+        let filter = Filter {
+            status: self.status,
+            client_id: self.client_id,
+            code: self.code,
+            event_id: self.event_id,
+            subscription_id: self.subscription_id,
+            created_after: self.created_after,
+            created_before: self.created_before,
+            metadata,
+            retryable: self.retryable.unwrap_or(false),
+            due: self.due.unwrap_or(false),
+        };
+        Ok((filter, PageQuery { limit: self.limit, cursor: self.cursor }))
+    }
+}
+
+/// A key and its value, both or neither; else which one is missing.
+fn metadata_filter(
+    key: Option<String>,
+    value: Option<String>,
+) -> Result<Option<MetadataFilter>, (&'static str, &'static str)> {
+    match (key, value) {
+        (Some(key), Some(value)) => Ok(Some(MetadataFilter { key, value })),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(("metadataValue", "is missing beside metadataKey")),
+        (None, Some(_)) => Err(("metadataKey", "is missing beside metadataValue")),
+    }
+}
+
+/// Jobs, newest first, without payloads and attempts.
+#[utoipa::path(get, path = "/dispatch-jobs", tag = "dispatch jobs", params(JobParams),
+    responses((status = 200, description = "A page of jobs", body = Page<DispatchJob>)))]
+pub async fn list(
+    State(api): State<Api>,
+    caller: Caller,
+    Params(params): Params<JobParams>,
+) -> Result<Json<Page<DispatchJob>>, Problem> {
+    let actor = caller.at_least(Role::Viewer)?;
+    let (filter, page) = params.split()?;
+    Ok(Json(api.hub()?.jobs(actor, &filter, &page).await?))
+}
+
+/// Makes a job.
+#[utoipa::path(post, path = "/dispatch-jobs", tag = "dispatch jobs", request_body = NewJob,
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same as `idempotencyKey`.",
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+    responses((status = 201, description = "The job", body = DispatchJob,
+            headers(("Location" = String, description = "Where it is"))),
+        (status = 200, description = "The same request was made before: its job", body = DispatchJob)))]
+pub async fn create(
+    State(api): State<Api>,
+    caller: Caller,
+    headers: HeaderMap,
+    Body(mut job): Body<NewJob>,
+) -> Result<Response, Problem> {
+    let actor = caller.at_least(Role::Producer)?;
+    if let Some(key) = idempotency_key(&headers)? {
+        match &job.idempotency_key {
+            Some(own) if *own != key => {
+                return Err(Problem::invalid("idempotencyKey", "differs from the header Idempotency-Key"));
+            }
+            _ => job.idempotency_key = Some(key),
+        }
+    }
+    let (created, job) = api.hub()?.create_job(actor, job).await?;
+    let status = if matches!(created, Created::Fresh { .. }) { StatusCode::CREATED } else { StatusCode::OK };
+    let place = format!("/api/v1/dispatch-jobs/{}", job.id);
+    let mut response = (status, Json(job)).into_response();
+    if let Ok(place) = HeaderValue::from_str(&place) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    Ok(response)
+}
+
+pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    match value.to_str() {
+        Ok(key) if (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Ok(Some(key.to_owned()))
+        }
+        _ => Err(Problem::parameter("Idempotency-Key", "must have 1 to 255 visible ASCII characters")),
+    }
+}
+
+/// A job with every attempt.
+#[utoipa::path(get, path = "/dispatch-jobs/{id}", tag = "dispatch jobs", params(("id" = String, Path)),
+    responses((status = 200, description = "The job", body = DispatchJob)))]
+pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<DispatchJob>, Problem> {
+    Ok(Json(api.hub()?.job(caller.at_least(Role::Viewer)?, &id).await?))
+}
+
+/// Tries a job in ERROR again, now; a spent one with its original budget on top.
+#[utoipa::path(post, path = "/dispatch-jobs/{id}/retry", tag = "dispatch jobs", params(("id" = String, Path)),
+    responses((status = 200, description = "The job", body = DispatchJob)))]
+pub async fn retry(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<DispatchJob>, Problem> {
+    Ok(Json(api.hub()?.retry_job(caller.at_least(Role::Operator)?, &id).await?))
+}
+
+/// Cancels a job that was not delivered yet. One in flight stays cancelled, whatever its attempt comes to.
+#[utoipa::path(post, path = "/dispatch-jobs/{id}/cancel", tag = "dispatch jobs", params(("id" = String, Path)),
+    responses((status = 200, description = "The job", body = DispatchJob)))]
+pub async fn cancel(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+) -> Result<Json<DispatchJob>, Problem> {
+    Ok(Json(api.hub()?.cancel_job(caller.at_least(Role::Operator)?, &id).await?))
+}
+
+/// Vouches for a job in ERROR: it counts as delivered.
+#[utoipa::path(post, path = "/dispatch-jobs/{id}/complete", tag = "dispatch jobs", params(("id" = String, Path)),
+    responses((status = 200, description = "The job", body = DispatchJob)))]
+pub async fn complete(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+) -> Result<Json<DispatchJob>, Problem> {
+    Ok(Json(api.hub()?.complete_job(caller.at_least(Role::Operator)?, &id).await?))
+}
+
+/// Which spent jobs to retry; nothing said: all of them.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RetryFilter {
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    client_id: Option<String>,
+    #[schema(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
+    code: Option<String>,
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    event_id: Option<String>,
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    subscription_id: Option<String>,
+    created_after: Option<Moment>,
+    created_before: Option<Moment>,
+    /// Jobs with this metadata; `metadataValue` belongs to it.
+    #[schema(min_length = 1, max_length = 128, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
+    metadata_key: Option<String>,
+    #[schema(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
+    metadata_value: Option<String>,
+}
+
+/// Tries spent jobs again, up to 1000 a call, the oldest first.
+#[utoipa::path(post, path = "/dispatch-jobs/retry", tag = "dispatch jobs", request_body = Option<RetryFilter>,
+    responses((status = 200, description = "How many", body = Retried)))]
+pub async fn retry_many(
+    State(api): State<Api>,
+    caller: Caller,
+    MaybeBody(filter): MaybeBody<RetryFilter>,
+) -> Result<Json<Retried>, Problem> {
+    let actor = caller.at_least(Role::Operator)?;
+    let wrong = misfit(&[
+        ("clientId", &filter.client_id, Form::Slug(64)),
+        ("code", &filter.code, Form::Line(255)),
+        ("eventId", &filter.event_id, Form::Slug(64)),
+        ("subscriptionId", &filter.subscription_id, Form::Slug(64)),
+        ("metadataKey", &filter.metadata_key, Form::Line(128)),
+        ("metadataValue", &filter.metadata_value, Form::Line(255)),
+    ]);
+    if let Some((field, mistake)) = wrong {
+        return Err(Problem::invalid(field, mistake));
+    }
+    let metadata = metadata_filter(filter.metadata_key, filter.metadata_value)
+        .map_err(|(field, mistake)| Problem::invalid(field, mistake))?;
+    let filter = Filter {
+        client_id: filter.client_id,
+        code: filter.code,
+        event_id: filter.event_id,
+        subscription_id: filter.subscription_id,
+        created_after: filter.created_after,
+        created_before: filter.created_before,
+        metadata,
+        ..Filter::default()
+    };
+    Ok(Json(api.hub()?.retry_jobs(actor, &filter).await?))
+}

@@ -1,0 +1,119 @@
+//! `/lanes`: how they are; pausing and resuming them on all instances.
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::extract::State;
+use postrider_engine::{Health, LaneStatus};
+use postrider_hub::Error;
+use postrider_hub::access::Role;
+use postrider_hub::audit::Change;
+use postrider_seams::store;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::admit::Caller;
+use super::params::Id;
+use super::{Api, Problem};
+
+/// What can be done with lanes.
+#[async_trait]
+pub trait LaneControl: Send + Sync {
+    /// From memory.
+    fn lanes(&self) -> Vec<LaneStatus>;
+
+    /// Pauses or resumes a lane for all instances on its database; false where there is none of that name. Idempotent.
+    async fn set_paused(&self, lane: &str, paused: bool) -> Result<bool, store::Error>;
+}
+
+/// A lane, as this instance sees it; the figures are since its start.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LaneView {
+    name: String,
+    contract: String,
+    stage: String,
+    /// `starting`, `running`, `paused`, `unreachable`, `misconfigured`, `store_away`, `stalled`, `draining`, `stopped`
+    health: String,
+    /// Why it does not move.
+    reason: Option<String>,
+    ready: bool,
+    /// Rows in hand now.
+    held: u64,
+    claimed: u64,
+    delivered: u64,
+    retried: u64,
+    failed: u64,
+    lost: u64,
+    reclaimed: u64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LaneList {
+    items: Vec<LaneView>,
+}
+
+/// What an operator asked for. The lane follows within seconds.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LanePaused {
+    name: String,
+    paused: bool,
+}
+
+fn view(lane: LaneStatus) -> LaneView {
+    let ready = lane.health.is_ready();
+    let (health, reason) = match lane.health {
+        Health::Starting => ("starting", None),
+        Health::Running => ("running", None),
+        Health::Paused => ("paused", None),
+        Health::Unreachable { reason } => ("unreachable", Some(reason)),
+        Health::Misconfigured { reason } => ("misconfigured", Some(reason)),
+        Health::StoreAway { reason } => ("store_away", Some(reason)),
+        Health::Stalled { reason } => ("stalled", Some(reason)),
+        Health::Draining => ("draining", None),
+        Health::Stopped => ("stopped", None),
+    };
+    LaneView {
+        name: lane.lane,
+        contract: lane.contract,
+        stage: lane.stage,
+        health: health.to_owned(),
+        reason,
+        ready,
+        held: lane.held,
+        claimed: lane.claimed,
+        delivered: lane.delivered,
+        retried: lane.retried,
+        failed: lane.failed,
+        lost: lane.lost,
+        reclaimed: lane.reclaimed,
+    }
+}
+
+#[utoipa::path(get, path = "/lanes", tag = "lanes",
+    responses((status = 200, description = "All lanes", body = LaneList)))]
+pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<LaneList>, Problem> {
+    caller.of_all_clients(Role::Viewer)?;
+    Ok(Json(LaneList { items: api.lanes.lanes().into_iter().map(view).collect() }))
+}
+
+/// Its rows wait, on all instances.
+#[utoipa::path(post, path = "/lanes/{id}/pause", tag = "lanes", params(("id" = String, Path, description = "Its name")),
+    responses((status = 200, description = "It pauses", body = LanePaused)))]
+pub async fn pause(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<LanePaused>, Problem> {
+    set(&api, &caller, id, true).await
+}
+
+#[utoipa::path(post, path = "/lanes/{id}/resume", tag = "lanes", params(("id" = String, Path, description = "Its name")),
+    responses((status = 200, description = "It goes on", body = LanePaused)))]
+pub async fn resume(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<LanePaused>, Problem> {
+    set(&api, &caller, id, false).await
+}
+
+async fn set(api: &Api, caller: &Caller, name: String, paused: bool) -> Result<Json<LanePaused>, Problem> {
+    let actor = caller.of_all_clients(Role::Operator)?;
+    if !api.lanes.set_paused(&name, paused).await.map_err(Error::from)? {
+        return Err(Error::Absent("lane").into());
+    }
+    let change = Change::new(if paused { "pause" } else { "resume" }, "lane", &name);
+    api.hub()?.note(actor, change).await?;
+    Ok(Json(LanePaused { name, paused }))
+}

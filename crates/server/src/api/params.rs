@@ -1,0 +1,102 @@
+//! What stands in the URL: ids and query parameters, with unknown ones refused by name.
+
+use axum::extract::{FromRequestParts, Path, Query};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use postrider_hub::Fault;
+use postrider_hub::page::PageQuery;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::Problem;
+
+/// What a text that narrows a list may be.
+#[derive(Debug, Clone, Copy)]
+pub enum Form {
+    /// Letters, digits, dots, underscores and hyphens.
+    Slug(usize),
+    /// Anything without control characters.
+    Line(usize),
+}
+
+impl Form {
+    fn mistake(self, text: &str) -> Option<String> {
+        let (most, fine): (usize, fn(char) -> bool) = match self {
+            Self::Slug(most) => (most, |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')),
+            Self::Line(most) => (most, |c| !c.is_control()),
+        };
+        let fits = (1..=most).contains(&text.chars().count()) && text.chars().all(fine);
+        (!fits).then(|| match self {
+            Self::Slug(_) => format!("must have 1 to {most} letters, digits, dots, underscores or hyphens"),
+            Self::Line(_) => format!("must have 1 to {most} characters, none of them a control character"),
+        })
+    }
+}
+
+/// What is wrong with the first text that is not of its form.
+pub fn misfit<'a>(texts: &[(&'a str, &Option<String>, Form)]) -> Option<(&'a str, String)> {
+    texts.iter().find_map(|(field, text, form)| Some((*field, form.mistake(text.as_deref()?)?)))
+}
+
+/// Every parameter must be of its form.
+pub fn check(texts: &[(&str, &Option<String>, Form)]) -> Result<(), Problem> {
+    misfit(texts).map_or(Ok(()), |(field, mistake)| Err(Problem::parameter(field, mistake)))
+}
+
+/// The one variable part of a path.
+pub struct Id(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Id {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(id) = Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "the path is not UTF-8"))?;
+        Ok(Self(id))
+    }
+}
+
+/// Query parameters.
+pub struct Params<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        match Query::<T>::try_from_uri(&parts.uri) {
+            Ok(Query(params)) => Ok(Self(params)),
+            Err(rejection) => Err(told(&rejection.body_text())),
+        }
+    }
+}
+
+/// `Failed to deserialize query string: status: unknown variant …`
+fn told(text: &str) -> Problem {
+    let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(text);
+    let (field, message) = match text.split_once(": ") {
+        Some((field, message)) => (field.to_owned(), message),
+        None => (text.split('`').nth(1).unwrap_or("query").to_owned(), text),
+    };
+    let detail = "the request can't be carried out as it is: see `errors`";
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).at(vec![Fault::beside(field, message)])
+}
+
+/// A page of a list.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PageParams {
+    /// Entries at most; 50 if left out.
+    #[param(minimum = 1, maximum = 200)]
+    pub limit: Option<u32>,
+    /// `nextCursor` of the page before.
+    #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
+    pub cursor: Option<String>,
+}
+
+impl PageParams {
+    pub fn query(self) -> PageQuery {
+        PageQuery { limit: self.limit, cursor: self.cursor }
+    }
+}

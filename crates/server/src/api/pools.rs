@@ -1,0 +1,74 @@
+//! `/dispatch-pools`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use postrider_hub::access::Role;
+use postrider_hub::page::Page;
+use postrider_hub::pool::{DispatchPool, NewPool, PoolChange};
+
+use super::admit::Caller;
+use super::body::Body;
+use super::params::{Id, PageParams, Params};
+use super::{Api, Problem};
+
+/// Pools, newest first.
+#[utoipa::path(get, path = "/dispatch-pools", tag = "dispatch pools", params(PageParams),
+    responses((status = 200, description = "A page of pools", body = Page<DispatchPool>)))]
+pub async fn list(
+    State(api): State<Api>,
+    caller: Caller,
+    Params(page): Params<PageParams>,
+) -> Result<Json<Page<DispatchPool>>, Problem> {
+    Ok(Json(api.hub()?.pools(caller.at_least(Role::Viewer)?, &page.query()).await?))
+}
+
+#[utoipa::path(post, path = "/dispatch-pools", tag = "dispatch pools", request_body = NewPool,
+    responses((status = 201, description = "The pool", body = DispatchPool)))]
+pub async fn create(
+    State(api): State<Api>,
+    caller: Caller,
+    Body(new): Body<NewPool>,
+) -> Result<(StatusCode, Json<DispatchPool>), Problem> {
+    let made = api.hub()?.create_pool(caller.at_least(Role::Operator)?, new).await?;
+    Ok((StatusCode::CREATED, Json(made)))
+}
+
+#[utoipa::path(get, path = "/dispatch-pools/{id}", tag = "dispatch pools", params(("id" = String, Path)),
+    responses((status = 200, description = "The pool", body = DispatchPool)))]
+pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<DispatchPool>, Problem> {
+    Ok(Json(api.hub()?.pool(caller.at_least(Role::Viewer)?, &id).await?))
+}
+
+/// Changes its limits.
+#[utoipa::path(put, path = "/dispatch-pools/{id}", tag = "dispatch pools", params(("id" = String, Path)),
+    request_body = PoolChange, responses((status = 200, description = "The pool", body = DispatchPool)))]
+pub async fn put(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+    Body(what): Body<PoolChange>,
+) -> Result<Json<DispatchPool>, Problem> {
+    Ok(Json(api.hub()?.change_pool(caller.at_least(Role::Operator)?, &id, &what).await?))
+}
+
+/// Its jobs wait.
+#[utoipa::path(post, path = "/dispatch-pools/{id}/pause", tag = "dispatch pools", params(("id" = String, Path)),
+    responses((status = 200, description = "The pool", body = DispatchPool)))]
+pub async fn pause(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+) -> Result<Json<DispatchPool>, Problem> {
+    Ok(Json(api.hub()?.pause_pool(caller.at_least(Role::Operator)?, &id, true).await?))
+}
+
+#[utoipa::path(post, path = "/dispatch-pools/{id}/resume", tag = "dispatch pools", params(("id" = String, Path)),
+    responses((status = 200, description = "The pool", body = DispatchPool)))]
+pub async fn resume(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+) -> Result<Json<DispatchPool>, Problem> {
+    Ok(Json(api.hub()?.pause_pool(caller.at_least(Role::Operator)?, &id, false).await?))
+}

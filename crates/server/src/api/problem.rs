@@ -1,0 +1,134 @@
+//! Mistakes as RFC 9457 has them.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use postrider_hub::{Error, Fault};
+use postrider_seams::store::Class;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What went wrong (RFC 9457, `application/problem+json`).
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Problem {
+    /// `about:blank`: the status says it all.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'static str,
+    status: u16,
+    detail: String,
+    /// Which fields, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    errors: Vec<Fault>,
+    /// Of a batch of which nothing could be taken: what came of each entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, value_type = Vec<Object>)]
+    results: Option<serde_json::Value>,
+}
+
+impl Problem {
+    pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        let title = status.canonical_reason().unwrap_or("Problem");
+        Self {
+            kind: "about:blank",
+            title,
+            status: status.as_u16(),
+            detail: detail.into(),
+            errors: Vec::new(),
+            results: None,
+        }
+    }
+
+    #[must_use]
+    pub fn at(mut self, faults: Vec<Fault>) -> Self {
+        self.errors = faults;
+        self
+    }
+
+    #[must_use]
+    pub fn with_results(mut self, results: serde_json::Value) -> Self {
+        self.results = Some(results);
+        self
+    }
+
+    pub fn faults(&self) -> &[Fault] {
+        &self.errors
+    }
+
+    /// The same for whoever has no key, a wrong one, or one that was revoked.
+    pub fn unauthorized() -> Self {
+        let detail = "an API key is needed: send it as `Authorization: Bearer KEY`";
+        Self::new(StatusCode::UNAUTHORIZED, detail)
+    }
+
+    pub fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, detail)
+    }
+
+    pub fn away() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "the database is away; try again later")
+    }
+
+    pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Error::invalid(field, message).into()
+    }
+
+    /// A parameter, or a header.
+    pub fn parameter(name: &str, message: impl Into<String>) -> Self {
+        Error::parameter(name, message).into()
+    }
+
+    pub fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        match error {
+            Error::Invalid(faults) => {
+                let detail = "the request can't be carried out as it is: see `errors`";
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail).at(faults)
+            }
+            Error::Absent(_) => Self::new(StatusCode::NOT_FOUND, text),
+            Error::Conflict { field, message } => {
+                let faults = field.map(|field| Fault::beside(field, message)).into_iter().collect();
+                Self::new(StatusCode::CONFLICT, text).at(faults)
+            }
+            Error::Forbidden(_) => Self::forbidden(text),
+            Error::Store(error) => {
+                // The store's own words name hosts and tables: for the log, not for callers.
+                tracing::error!(%error, "the API's database");
+                match error.class {
+                    Class::Transient => Self::away(),
+                    Class::Misconfigured => Self::new(
+                        StatusCode::SERVICE_UNAVAILABLE,
+                        "the database is not as it should be: an operator must look at the log",
+                    ),
+                    Class::Permanent => Self::new(
+                        StatusCode::INTERNAL_SERVER_ERROR,
+                        "the database refused the request: an operator finds the reason in the log",
+                    ),
+                }
+            }
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+        }
+        response
+    }
+}

@@ -1,0 +1,82 @@
+//! `/subscriptions`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use postrider_hub::access::Role;
+use postrider_hub::event::Replayed;
+use postrider_hub::page::Page;
+use postrider_hub::subscription::{NewSubscription, Subscription};
+
+use super::admit::Caller;
+use super::body::Body;
+use super::params::{Id, PageParams, Params};
+use super::{Api, Problem};
+
+/// Subscriptions, newest first.
+#[utoipa::path(get, path = "/subscriptions", tag = "subscriptions", params(PageParams),
+    responses((status = 200, description = "A page of subscriptions", body = Page<Subscription>)))]
+pub async fn list(
+    State(api): State<Api>,
+    caller: Caller,
+    Params(page): Params<PageParams>,
+) -> Result<Json<Page<Subscription>>, Problem> {
+    Ok(Json(api.hub()?.subscriptions(caller.at_least(Role::Viewer)?, &page.query()).await?))
+}
+
+#[utoipa::path(post, path = "/subscriptions", tag = "subscriptions", request_body = NewSubscription,
+    responses((status = 201, description = "The subscription", body = Subscription)))]
+pub async fn create(
+    State(api): State<Api>,
+    caller: Caller,
+    Body(new): Body<NewSubscription>,
+) -> Result<(StatusCode, Json<Subscription>), Problem> {
+    let made = api.hub()?.create_subscription(caller.at_least(Role::Operator)?, new).await?;
+    Ok((StatusCode::CREATED, Json(made)))
+}
+
+#[utoipa::path(get, path = "/subscriptions/{id}", tag = "subscriptions", params(("id" = String, Path)),
+    responses((status = 200, description = "The subscription", body = Subscription)))]
+pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<Subscription>, Problem> {
+    Ok(Json(api.hub()?.subscription(caller.at_least(Role::Viewer)?, &id).await?))
+}
+
+/// Puts another in its place; code and client stay.
+#[utoipa::path(put, path = "/subscriptions/{id}", tag = "subscriptions", params(("id" = String, Path)),
+    request_body = NewSubscription, responses((status = 200, description = "The subscription", body = Subscription)))]
+pub async fn put(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+    Body(what): Body<NewSubscription>,
+) -> Result<Json<Subscription>, Problem> {
+    Ok(Json(api.hub()?.change_subscription(caller.at_least(Role::Operator)?, &id, &what).await?))
+}
+
+/// Its jobs wait; events go on making them.
+#[utoipa::path(post, path = "/subscriptions/{id}/pause", tag = "subscriptions", params(("id" = String, Path)),
+    responses((status = 200, description = "The subscription", body = Subscription)))]
+pub async fn pause(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+) -> Result<Json<Subscription>, Problem> {
+    Ok(Json(api.hub()?.pause_subscription(caller.at_least(Role::Operator)?, &id, true).await?))
+}
+
+#[utoipa::path(post, path = "/subscriptions/{id}/resume", tag = "subscriptions", params(("id" = String, Path)),
+    responses((status = 200, description = "The subscription", body = Subscription)))]
+pub async fn resume(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+) -> Result<Json<Subscription>, Problem> {
+    Ok(Json(api.hub()?.pause_subscription(caller.at_least(Role::Operator)?, &id, false).await?))
+}
+
+/// Sends a made-up event to its target.
+#[utoipa::path(post, path = "/subscriptions/{id}/test", tag = "subscriptions", params(("id" = String, Path)),
+    responses((status = 200, description = "The job", body = Replayed)))]
+pub async fn test(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<Replayed>, Problem> {
+    Ok(Json(api.hub()?.test_subscription(caller.at_least(Role::Operator)?, &id).await?))
+}

@@ -1,0 +1,137 @@
+//! Who may do what, and what a stranger sees.
+
+use axum::body::Body;
+use axum::http::Request;
+use postrider_hub::access::Role;
+use serde_json::json;
+
+use crate::desk::Desk;
+use crate::routes::job;
+use crate::site::{Site, on_every_database};
+
+on_every_database!(
+    nothing_answers_without_a_key,
+    each_role_may_do_what_it_says_and_no_more,
+    a_foreign_id_answers_byte_for_byte_like_an_unknown_one,
+);
+
+async fn nothing_answers_without_a_key(site: &Site) {
+    let desk = Desk::new(site);
+    let (key, _) = site.key(Role::Admin, &[]).await;
+    let forged = format!("{}A", &key[..key.len() - 1]);
+    let forged = if forged == key { format!("{}B", &key[..key.len() - 1]) } else { forged };
+    let mut bodies = std::collections::BTreeSet::new();
+    for path in
+        ["/dispatch-jobs", "/dispatch-jobs/0000000000000", "/lanes", "/nothing", "/events", "/api-keys"]
+    {
+        for header in [
+            None,
+            Some("Bearer".to_owned()),
+            Some(format!("Bearer {forged}")),
+            Some(format!("Basic {key}")),
+            Some("Bearer pr_x".to_owned()),
+        ] {
+            let mut request = Request::get(format!("/api/v1{path}"));
+            if let Some(header) = &header {
+                request = request.header("authorization", header);
+            }
+            let answer = desk.ask(request.body(Body::empty()).expect("a request")).await;
+            assert_eq!(answer.status, 401, "{path} {header:?}");
+            assert_eq!(answer.headers["www-authenticate"], "Bearer");
+            bodies.insert(answer.bytes);
+        }
+    }
+    assert_eq!(bodies.len(), 1, "no answer tells more than another");
+    desk.get(&key, "/nothing").await.expect(404);
+    for path in ["/api/reference", "/api/openapi.json"] {
+        assert_eq!(desk.ask(Request::get(path).body(Body::empty()).expect("a request")).await.status, 200);
+    }
+    assert_eq!(Desk::closed().get(&key, "/dispatch-jobs").await.status, 503);
+}
+
+async fn each_role_may_do_what_it_says_and_no_more(site: &Site) {
+    let desk = Desk::new(site);
+    let (admin, _) = site.key(Role::Admin, &[]).await;
+    let made = desk.post(&admin, "/dispatch-jobs", &job(&json!({}))).await.expect(201);
+    let id = made["id"].as_str().expect("an id");
+    site.run("UPDATE dispatch_jobs SET status = 'ERROR'").await;
+    let account = json!({"code": "a", "name": "A"});
+    let pool = json!({"code": "p", "name": "P"});
+    for (role, may) in [
+        (Role::Viewer, [true, false, false, false, false]),
+        (Role::Producer, [true, true, false, false, false]),
+        (Role::Operator, [true, true, true, true, false]),
+        (Role::Admin, [true, true, true, true, true]),
+    ] {
+        let (key, _) = site.key(role, &[]).await;
+        site.run("DELETE FROM dispatch_pools").await;
+        let answers = [
+            desk.get(&key, "/dispatch-jobs").await,
+            desk.post(&key, "/dispatch-jobs", &job(&json!({}))).await,
+            desk.act(&key, &format!("/dispatch-jobs/{id}/retry")).await,
+            desk.post(&key, "/dispatch-pools", &pool).await,
+            desk.post(&key, "/service-accounts", &account).await,
+        ];
+        for (index, (answer, may)) in answers.iter().zip(may).enumerate() {
+            assert_eq!(answer.status.is_success(), may, "{role:?} {index} {}", answer.json());
+            assert!(may || answer.status == 403, "{role:?} {index}");
+        }
+    }
+    let (scoped, _) = site.key(Role::Admin, &["acme"]).await;
+    for path in ["/lanes", "/schemas"] {
+        desk.get(&scoped, path).await.expect(403);
+    }
+    assert_eq!(site.count("service_accounts").await, 1);
+}
+
+async fn a_foreign_id_answers_byte_for_byte_like_an_unknown_one(site: &Site) {
+    let desk = Desk::new(site);
+    let (acme, _) = site.key(Role::Admin, &["acme"]).await;
+    let (other, _) = site.key(Role::Admin, &["other"]).await;
+    let subscription =
+        json!({"code": "s", "name": "S", "eventCode": "*:*:*:*", "targetUrl": "https://example.com/"});
+    let event = json!({"specversion": "1.0", "id": "1", "source": "/s", "type": "a:b:c:d"});
+    let made = [
+        ("/dispatch-jobs", job(&json!({})), vec!["", "/retry", "/cancel", "/complete"]),
+        ("/subscriptions", subscription, vec!["", "/pause", "/resume", "/test"]),
+        ("/dispatch-pools", json!({"code": "p", "name": "P"}), vec!["", "/pause", "/resume"]),
+        (
+            "/service-accounts",
+            json!({"code": "a", "name": "A"}),
+            vec!["", "/activate", "/deactivate", "/regenerate-credentials"],
+        ),
+        ("/events", event, vec!["", "/replay"]),
+        ("/api-keys", json!({"name": "n", "role": "viewer"}), vec!["/revoke"]),
+    ];
+    for (path, body, actions) in made {
+        let id = desk.post(&acme, path, &body).await.expect(201)["id"].as_str().expect("an id").to_owned();
+        for action in actions {
+            let ask = async |id: &str| {
+                let path = format!("{path}/{id}{action}");
+                let answer = if action.is_empty() {
+                    desk.get(&other, &path).await
+                } else {
+                    desk.act(&other, &path).await
+                };
+                (answer.status, answer.headers.clone(), answer.bytes)
+            };
+            let foreign = ask(&id).await;
+            assert_eq!(foreign.0, 404, "{path}{action}");
+            for unknown in ["0000000000000", "ZZZZZZZZZZZZZ", "no-id", "%E2%82%AC"] {
+                assert_eq!(ask(unknown).await, foreign, "{path}{action} {unknown}");
+            }
+        }
+        if path != "/api-keys" {
+            let list = desk.get(&other, path).await.expect(200);
+            assert_eq!(list["items"], json!([]), "{path}");
+        }
+    }
+    // A page's end of one client opens nothing for another, nor for another list, nor when it was touched.
+    desk.post(&acme, "/dispatch-jobs", &job(&json!({}))).await.expect(201);
+    let page = desk.get(&acme, "/dispatch-jobs?limit=1").await.expect(200);
+    let cursor = page["nextCursor"].as_str().expect("a cursor");
+    desk.get(&acme, &format!("/dispatch-jobs?limit=1&cursor={cursor}")).await.expect(200);
+    desk.get(&other, &format!("/dispatch-jobs?limit=1&cursor={cursor}")).await.problem(422, "cursor");
+    desk.get(&acme, &format!("/events?limit=1&cursor={cursor}")).await.problem(422, "cursor");
+    desk.get(&acme, &format!("/dispatch-jobs?limit=1&cursor=A{}", &cursor[1..])).await.problem(422, "cursor");
+}

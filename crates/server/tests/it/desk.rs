@@ -1,0 +1,126 @@
+//! A caller, without a socket between.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, StatusCode, header};
+use http_body_util::BodyExt as _;
+use postrider_engine::{Health, LaneStatus};
+use postrider_seams::store;
+use postrider_server::api::Limits;
+use postrider_server::{Api, LaneControl};
+use serde_json::Value;
+use tower::ServiceExt as _;
+
+use crate::site::Site;
+
+/// Lanes that only remember.
+#[derive(Default)]
+pub struct Lanes {
+    pub paused: Mutex<Vec<(String, bool)>>,
+}
+
+#[async_trait]
+impl LaneControl for Lanes {
+    fn lanes(&self) -> Vec<LaneStatus> {
+        vec![LaneStatus {
+            lane: "dispatch_jobs".to_owned(),
+            contract: "dispatch_jobs".to_owned(),
+            stage: "deliver".to_owned(),
+            health: Health::Running,
+            held: 1,
+            claimed: 2,
+            delivered: 3,
+            retried: 4,
+            failed: 5,
+            lost: 6,
+            reclaimed: 7,
+        }]
+    }
+
+    async fn set_paused(&self, lane: &str, paused: bool) -> Result<bool, store::Error> {
+        self.paused.lock().unwrap().push((lane.to_owned(), paused));
+        Ok(lane == "dispatch_jobs")
+    }
+}
+
+/// Where the API is asked.
+pub struct Desk {
+    routes: Router,
+    pub lanes: Arc<Lanes>,
+}
+
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub bytes: Vec<u8>,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.bytes).unwrap_or(Value::Null)
+    }
+
+    /// The value, if the status is this one.
+    pub fn expect(self, status: u16) -> Value {
+        assert_eq!(self.status.as_u16(), status, "{}", String::from_utf8_lossy(&self.bytes));
+        self.json()
+    }
+
+    /// The field that a problem names.
+    pub fn problem(self, status: u16, field: &str) {
+        let json = self.json();
+        assert_eq!(self.status.as_u16(), status, "{json}");
+        assert_eq!(self.headers[header::CONTENT_TYPE], "application/problem+json");
+        assert_eq!(json["status"], status);
+        assert_eq!(json["errors"][0]["field"], field, "{json}");
+    }
+}
+
+impl Desk {
+    pub fn new(site: &Site) -> Self {
+        let lanes = Arc::new(Lanes::default());
+        let api = Api::new(lanes.clone(), Limits::default());
+        api.open(Arc::clone(&site.hub));
+        Self { routes: api.into_routes(), lanes }
+    }
+
+    /// Before its database is there.
+    pub fn closed() -> Self {
+        let lanes = Arc::new(Lanes::default());
+        Self { routes: Api::new(lanes.clone(), Limits::default()).into_routes(), lanes }
+    }
+
+    pub async fn ask(&self, request: Request<Body>) -> Answer {
+        let answer = self.routes.clone().oneshot(request).await.expect("routes never fail");
+        let (parts, body) = answer.into_parts();
+        let bytes = body.collect().await.expect("a body").to_bytes().to_vec();
+        Answer { status: parts.status, headers: parts.headers, bytes }
+    }
+
+    pub async fn get(&self, key: &str, path: &str) -> Answer {
+        let request = Request::get(format!("/api/v1{path}")).header("authorization", format!("Bearer {key}"));
+        self.ask(request.body(Body::empty()).expect("a request")).await
+    }
+
+    pub async fn post(&self, key: &str, path: &str, body: &Value) -> Answer {
+        self.send("POST", key, path, body).await
+    }
+
+    pub async fn send(&self, method: &str, key: &str, path: &str, body: &Value) -> Answer {
+        let request = Request::builder().method(method).uri(format!("/api/v1{path}"));
+        let request = request.header("authorization", format!("Bearer {key}"));
+        let request = request.header("content-type", "application/json");
+        self.ask(request.body(Body::from(body.to_string())).expect("a request")).await
+    }
+
+    /// With no body at all.
+    pub async fn act(&self, key: &str, path: &str) -> Answer {
+        let request =
+            Request::post(format!("/api/v1{path}")).header("authorization", format!("Bearer {key}"));
+        self.ask(request.body(Body::empty()).expect("a request")).await
+    }
+}

@@ -1,0 +1,64 @@
+//! The OpenAPI document: the one that is checked in.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use postrider_hub::access::Role;
+use postrider_server::Api;
+use postrider_server::api::{Limits, document};
+use postrider_services::schemathesis::{Asking, ask};
+
+use crate::desk::Lanes;
+use crate::site::{self, Site};
+
+#[test]
+fn the_checked_in_document_is_what_the_code_says() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json");
+    let made = document().to_pretty_json().expect("JSON") + "\n";
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(&file, &made).expect("the document is written");
+    }
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        kept == made,
+        "docs/reference/openapi.json is not what the code says: UPDATE_SNAPSHOTS=1 writes it"
+    );
+    assert!(made.contains("\"openapi\": \"3.1"));
+}
+
+/// What it must take for fine: a request that fits the document may still be refused (422) for what the document can't
+/// say (a private address, an account that is not there), and a batch answers each entry for itself.
+const SETTINGS: &str = r#"
+[checks]
+positive_data_acceptance.expected-statuses = ["2xx", "400", "403", "404", "409", "422"]
+
+[[operations]]
+include-path-regex = "/batch$"
+checks.negative_data_rejection.enabled = false
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn schemathesis_finds_no_server_error_and_no_mismatch() {
+    site::sqlite(|site| async move { asked(&site).await }).await;
+}
+
+async fn asked(site: &Site) {
+    let (key, _) = site.key(Role::Admin, &[]).await;
+    let api = Api::new(Arc::new(Lanes::default()), Limits::default());
+    api.open(Arc::clone(&site.hub));
+    let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = socket.local_addr().expect("an address");
+    let server = tokio::spawn(async move { axum::serve(socket, api.into_routes()).await });
+    let asking = Asking {
+        document: format!("http://{address}/api/openapi.json"),
+        headers: vec![format!("Authorization: Bearer {key}")],
+        cases: std::env::var("POSTRIDER_TEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(8),
+        seed: 1,
+        settings: SETTINGS.to_owned(),
+    };
+    let found = tokio::task::spawn_blocking(move || ask(&asking)).await.expect("it ends");
+    server.abort();
+    if let Err(text) = found.expect("Schemathesis can be had") {
+        panic!("{text}");
+    }
+}

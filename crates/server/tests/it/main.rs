@@ -1,0 +1,11 @@
+//! The API over real databases, asked as a caller asks it.
+
+#[path = "../../../hub/testing/site.rs"]
+#[expect(dead_code, reason = "the hub's own tests use the rest")]
+mod site;
+
+mod access;
+mod desk;
+mod document;
+mod refusals;
+mod routes;

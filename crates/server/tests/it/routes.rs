@@ -1,0 +1,148 @@
+//! What each route does, from making to retrying, on every database.
+
+use axum::body::Body;
+use axum::http::Request;
+use postrider_hub::access::Role;
+use serde_json::{Value, json};
+
+use crate::desk::Desk;
+use crate::site::{Site, on_every_database};
+
+on_every_database!(
+    a_job_is_made_found_and_moved,
+    events_subscriptions_pools_and_accounts,
+    lanes_keys_schemas_and_the_log
+);
+
+pub fn job(with: &Value) -> Value {
+    let mut job = json!({"code": "a:b:c:d", "targetUrl": "https://example.com/hook", "payload": "{\"a\":1}"});
+    job.as_object_mut().expect("an object").extend(with.as_object().expect("an object").clone());
+    job
+}
+
+async fn a_job_is_made_found_and_moved(site: &Site) {
+    let desk = Desk::new(site);
+    let (key, _) = site.key(Role::Operator, &[]).await;
+    let made =
+        desk.post(&key, "/dispatch-jobs", &job(&json!({"idempotencyKey": "k", "clientId": "acme"}))).await;
+    let place = made.headers["location"].to_str().expect("a place").to_owned();
+    let made = made.expect(201);
+    let id = made["id"].as_str().expect("an id");
+    assert_eq!(place, format!("/api/v1/dispatch-jobs/{id}"));
+    assert_eq!(made["status"], "QUEUED");
+    let again =
+        desk.post(&key, "/dispatch-jobs", &job(&json!({"idempotencyKey": "k", "clientId": "acme"}))).await;
+    assert_eq!(again.expect(200)["id"], id);
+    let other = job(&json!({"idempotencyKey": "k", "clientId": "acme", "code": "x"}));
+    desk.post(&key, "/dispatch-jobs", &other).await.problem(409, "idempotencyKey");
+    assert_eq!(desk.get(&key, &format!("/dispatch-jobs/{id}")).await.expect(200)["payload"], "{\"a\":1}");
+    let list = desk.get(&key, "/dispatch-jobs?clientId=acme&status=QUEUED&limit=1").await.expect(200);
+    assert_eq!(list["items"][0]["id"], id);
+    assert!(list["items"][0].get("attempts").is_none() && list["nextCursor"].is_null());
+    site.run("UPDATE dispatch_jobs SET status = 'ERROR', attempt_count = 3").await;
+    let retried = desk.act(&key, &format!("/dispatch-jobs/{id}/retry")).await.expect(200);
+    assert_eq!((&retried["maxRetries"], &retried["status"]), (&json!(6), &json!("ERROR")));
+    site.run("UPDATE dispatch_jobs SET next_attempt_at = NULL").await;
+    assert_eq!(
+        desk.act(&key, "/dispatch-jobs/retry").await.expect(200),
+        json!({"retried": 1, "more": false})
+    );
+    assert_eq!(
+        desk.act(&key, &format!("/dispatch-jobs/{id}/complete")).await.expect(200)["status"],
+        "COMPLETED"
+    );
+    desk.act(&key, &format!("/dispatch-jobs/{id}/cancel")).await.problem(409, "status");
+    let header = Request::post("/api/v1/dispatch-jobs")
+        .header("authorization", format!("bearer {key}"))
+        .header("content-type", "application/json; charset=utf-8")
+        .header("idempotency-key", "from-the-header")
+        .body(Body::from(job(&json!({})).to_string()))
+        .expect("a request");
+    assert_eq!(desk.ask(header).await.expect(201)["idempotencyKey"], "from-the-header");
+    let batch =
+        json!({"jobs": [job(&json!({})), job(&json!({"targetUrl": "https://10.0.0.1/"})), job(&json!({}))]});
+    let results = desk.post(&key, "/dispatch-jobs/batch", &batch).await.expect(200);
+    let statuses: Vec<&Value> = (0..3).map(|index| &results["results"][index]["status"]).collect();
+    assert_eq!(statuses, [201, 422, 201]);
+    assert_eq!(results["results"][1]["problem"]["errors"][0]["field"], "targetUrl");
+    assert_eq!(site.count("dispatch_jobs").await, 4);
+}
+
+async fn events_subscriptions_pools_and_accounts(site: &Site) {
+    let desk = Desk::new(site);
+    let (key, _) = site.key(Role::Admin, &[]).await;
+    let pool = json!({"code": "slow", "name": "Slow", "concurrency": 2, "ratePerMinute": 60});
+    let pool = desk.post(&key, "/dispatch-pools", &pool).await.expect(201);
+    let pool = pool["id"].as_str().expect("an id").to_owned();
+    let changed = json!({"name": "Slower", "concurrency": 1});
+    let changed = desk.send("PUT", &key, &format!("/dispatch-pools/{pool}"), &changed).await.expect(200);
+    assert_eq!((&changed["concurrency"], &changed["ratePerMinute"]), (&json!(1), &Value::Null));
+    assert_eq!(desk.act(&key, &format!("/dispatch-pools/{pool}/pause")).await.expect(200)["paused"], true);
+    assert_eq!(desk.act(&key, &format!("/dispatch-pools/{pool}/resume")).await.expect(200)["paused"], false);
+    let account =
+        desk.post(&key, "/service-accounts", &json!({"code": "acc", "name": "Acc"})).await.expect(201);
+    assert!(account["signingSecret"].as_str().expect("a secret").starts_with("whsec_"));
+    let account = account["id"].as_str().expect("an id").to_owned();
+    let shown = desk.get(&key, &format!("/service-accounts/{account}")).await.expect(200);
+    assert!(shown.get("signingSecret").is_none());
+    let again =
+        desk.act(&key, &format!("/service-accounts/{account}/regenerate-credentials")).await.expect(200);
+    assert!(again["signingSecret"].is_string() && again["webhookCredentials"]["regeneratedAt"].is_string());
+    let subscription = json!({"code": "s", "name": "S", "eventCode": "a:b:*:d", "targetUrl": "https://example.com/",
+        "serviceAccountId": account, "dispatchPoolId": pool});
+    let subscription = desk.post(&key, "/subscriptions", &subscription).await.expect(201);
+    let event = json!({"specversion": "1.0", "id": "1", "source": "/s", "type": "a:b:c:d", "data": {"x": 1}});
+    let made = desk.post(&key, "/events", &event).await.expect(201);
+    let id = made["jobIds"][0].as_str().expect("a job");
+    let job = desk.get(&key, &format!("/dispatch-jobs/{id}")).await.expect(200);
+    for (field, value) in [("serviceAccountId", &account), ("dispatchPoolId", &pool)] {
+        assert_eq!(job[field], json!(value));
+    }
+    assert_eq!(job["subscriptionId"], subscription["id"]);
+    assert_eq!(desk.post(&key, "/events", &event).await.expect(200)["known"], true);
+    let batch = desk.post(&key, "/events/batch", &json!([event, {"specversion": "1.0"}])).await.expect(200);
+    assert_eq!((&batch["results"][0]["status"], &batch["results"][1]["status"]), (&json!(200), &json!(422)));
+    let event = made["id"].as_str().expect("an id");
+    assert_eq!(
+        desk.act(&key, &format!("/events/{event}/replay")).await.expect(200)["jobIds"]
+            .as_array()
+            .map(Vec::len),
+        Some(1)
+    );
+    assert_eq!(desk.get(&key, "/events?code=a:b:c:d").await.expect(200)["items"][0]["data"], "{\"x\":1}");
+    desk.act(&key, &format!("/service-accounts/{account}/deactivate")).await.expect(200);
+    let refused = self::job(&json!({"serviceAccountId": account}));
+    desk.post(&key, "/dispatch-jobs", &refused).await.problem(422, "serviceAccountId");
+}
+
+async fn lanes_keys_schemas_and_the_log(site: &Site) {
+    let desk = Desk::new(site);
+    let (key, _) = site.key(Role::Admin, &[]).await;
+    let lanes = desk.get(&key, "/lanes").await.expect(200);
+    assert_eq!(
+        (&lanes["items"][0]["health"], &lanes["items"][0]["delivered"]),
+        (&json!("running"), &json!(3))
+    );
+    desk.act(&key, "/lanes/dispatch_jobs/pause").await.expect(200);
+    desk.act(&key, "/lanes/nothing/pause").await.expect(404);
+    assert_eq!(desk.lanes.paused.lock().unwrap()[0], ("dispatch_jobs".to_owned(), true));
+    let made = desk.post(&key, "/api-keys", &json!({"name": "n", "role": "viewer"})).await.expect(201);
+    let fresh = made["key"].as_str().expect("a key");
+    desk.get(fresh, "/dispatch-jobs").await.expect(200);
+    desk.act(&key, &format!("/api-keys/{}/revoke", made["id"].as_str().expect("an id"))).await.expect(200);
+    desk.get(fresh, "/dispatch-jobs").await.expect(401);
+    let listed = desk.get(&key, "/api-keys").await.expect(200);
+    assert!(listed["items"].as_array().is_some_and(|keys| keys.iter().all(|key| key.get("key").is_none())));
+    desk.send("PUT", &key, "/schemas/order", &json!({"schema": {"type": "object"}})).await.expect(200);
+    desk.send("PUT", &key, "/schemas/order", &json!({"schema": {"type": 7}})).await.problem(422, "schema");
+    desk.post(&key, "/dispatch-jobs", &job(&json!({"schemaId": "order", "payload": "[]"})))
+        .await
+        .problem(422, "payload");
+    desk.send("DELETE", &key, "/schemas/order", &Value::Null).await.expect(204);
+    desk.get(&key, "/schemas/order").await.expect(404);
+    let log = desk.get(&key, "/audit-log?entity=lane").await.expect(200);
+    assert_eq!(
+        (&log["items"][0]["action"], &log["items"][0]["entityId"]),
+        (&json!("pause"), &json!("dispatch_jobs"))
+    );
+}
