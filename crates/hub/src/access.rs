@@ -37,7 +37,7 @@ impl Role {
         }
     }
 
-    fn named(name: &str) -> Option<Self> {
+    pub fn named(name: &str) -> Option<Self> {
         [Self::Viewer, Self::Producer, Self::Operator, Self::Admin]
             .into_iter()
             .find(|role| role.name() == name)
@@ -87,7 +87,7 @@ impl Scope {
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
-    /// The id of the key.
+    /// The id of the key; empty: somebody at the command line, who can read the database anyway.
     pub key: String,
     pub name: String,
     pub role: Role,
@@ -95,6 +95,15 @@ pub struct Actor {
 }
 
 impl Actor {
+    /// Somebody at the command line.
+    pub fn at_the_console() -> Self {
+        Self { key: String::new(), name: "command line".to_owned(), role: Role::Admin, scope: Scope::All }
+    }
+
+    pub(crate) fn key_id(&self) -> Option<String> {
+        (!self.key.is_empty()).then(|| self.key.clone())
+    }
+
     /// The client of something that this caller makes.
     pub(crate) fn client_for(&self, client: Option<String>) -> Result<Option<String>, Error> {
         let client = client.or_else(|| self.scope.default_client());

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::access::{Actor, Scope};
 use crate::draft::Draft;
 use crate::page::{Page, PageQuery};
-use crate::sheet::{Fresh, Insert, Kind, Reader, Sheet};
+use crate::sheet::{Fresh, Insert, Kind, Reader, Sheet, given};
 use crate::{Error, Hub, Moment};
 
 const SHEET: Sheet = Sheet {
@@ -77,29 +77,45 @@ impl Change {
     }
 
     pub(crate) fn by(self, dialect: Dialect, actor: &Actor) -> Statement {
-        let row = Fresh::new()
-            .text("key_id", actor.key.clone())
-            .text("key_name", actor.name.clone())
-            .text("role", actor.role.name().to_owned());
-        self.written(dialect, row)
+        lines(dialect, vec![self.row(Some(actor))], None)
     }
 
     pub(crate) fn by_nobody(self, dialect: Dialect) -> Statement {
-        self.written(dialect, Fresh::new())
+        lines(dialect, vec![self.row(None)], None)
     }
 
-    fn written(self, dialect: Dialect, row: Fresh) -> Statement {
+    fn row(self, actor: Option<&Actor>) -> Fresh {
         let detail = (!self.detail.is_empty()).then(|| serde_json::Value::Object(self.detail).to_string());
-        let row = row
+        Fresh::new()
             .text("id", tsid())
+            .text("key_id", actor.and_then(Actor::key_id))
+            .text("key_name", actor.map(|actor| actor.name.clone()))
+            .text("role", actor.map(|actor| actor.role.name().to_owned()))
             .text("action", self.action.to_owned())
             .text("entity", self.entity.to_owned())
             .text("entity_id", self.id)
             .text("client_id", self.client)
-            .text("detail", detail);
-        let columns: Vec<_> = SHEET.columns.iter().filter(|(name, _)| *name != "at").copied().collect();
-        Insert { table: SHEET.table, columns: &columns, ..Insert::default() }.rows(dialect, vec![row])
+            .text("detail", detail)
     }
+}
+
+/// A line for each of these that the same transaction really wrote: one whose key was taken is not there.
+pub(crate) fn made<'a>(
+    dialect: Dialect,
+    actor: &Actor,
+    entity: &'static str,
+    table: &str,
+    made: impl Iterator<Item = (&'a str, Option<&'a str>)>,
+) -> Statement {
+    let line = |(id, client)| Change::new("create", entity, id).of_client(client).row(Some(actor));
+    let id = given(dialect, "entity_id");
+    let written = format!("EXISTS (SELECT 1 FROM {table} AS m WHERE m.id = {id})");
+    lines(dialect, made.map(line).collect(), Some(written))
+}
+
+fn lines(dialect: Dialect, rows: Vec<Fresh>, only: Option<String>) -> Statement {
+    let columns: Vec<_> = SHEET.columns.iter().filter(|(name, _)| *name != "at").copied().collect();
+    Insert { table: SHEET.table, columns: &columns, only, ..Insert::default() }.rows(dialect, rows)
 }
 
 impl Hub {

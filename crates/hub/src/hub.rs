@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use postrider_http::Guard;
+use postrider_http::{Guard, Resolve, SystemResolver};
 use postrider_seams::row::Value;
 use postrider_sql::Dialect;
 use postrider_sql::plain::{Answer, Plain, Statement};
@@ -13,6 +13,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 
 use crate::access::hex;
 use crate::draft::Draft;
+use crate::names::Names;
 use crate::sheet::{Fresh, Insert, Kind, Reader};
 use crate::{Error, Moment, Seal};
 
@@ -38,6 +39,7 @@ pub struct Hub {
     pub(crate) sealer: Option<Arc<dyn Seal>>,
     pub(crate) cursor_key: hmac::Key,
     pub(crate) used: Used,
+    pub(crate) names: Names,
 }
 
 impl Hub {
@@ -49,7 +51,15 @@ impl Hub {
     ) -> Result<Self, Error> {
         let key = cursor_key(&*database).await?;
         let cursor_key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
-        Ok(Self { database, settings, sealer, cursor_key, used: Used::default() })
+        let names = Names::new(Arc::new(SystemResolver::default()));
+        Ok(Self { database, settings, sealer, cursor_key, used: Used::default(), names })
+    }
+
+    /// Asks this one where names lead, rather than the system.
+    #[must_use]
+    pub fn with_resolver(mut self, resolver: Arc<dyn Resolve>) -> Self {
+        self.names = Names::new(resolver);
+        self
     }
 
     pub(crate) fn dialect(&self) -> Dialect {

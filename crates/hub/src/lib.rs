@@ -17,6 +17,7 @@ mod hub;
 pub mod job;
 pub mod migrate;
 mod moment;
+mod names;
 pub mod page;
 pub mod pool;
 pub mod schema;

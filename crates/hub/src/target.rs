@@ -1,5 +1,5 @@
-//! Which targets a job may name. Only what the URL itself says is judged here; the address that a name leads to is
-//! judged by the same guard when it is dialled, as it may change in between.
+//! Which targets a job may name. Only what the URL itself says is judged here; where a name leads is asked beside (`names`),
+//! and judged by the same guard when it is dialled, as it may change in between.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -219,7 +219,7 @@ impl Hub {
         let secret = Secret::fresh();
         let id = tsid();
         let row = fresh(dialect, &id, &new.name, &secret, new.role, &clients, new.expires_at);
-        let row = row.text("created_by", actor.key.clone());
+        let row = row.text("created_by", actor.key_id());
         let change = Change::new("create", "apiKey", &id).detail("role", new.role.name());
         let statements = vec![insert(dialect, row), change.by(dialect, actor), self.by_id(&id).done()];
         let row =

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::new::{Checked, NewEvent, checked};
 use super::view::{Event, SHEET};
 use crate::access::Actor;
-use crate::audit::Change;
+use crate::audit::{self, Change};
 use crate::draft::Draft;
 use crate::job::{DispatchKind, Draught, NewJob, Origin};
 use crate::sheet::{Fresh, Insert, Kind, Reader, given, quoted};
@@ -148,6 +148,8 @@ impl Hub {
         let written = format!("EXISTS (SELECT 1 FROM dispatch_events AS e WHERE e.id = {event})");
         let jobs: Vec<&Draught> = jobs.values().flatten().collect();
         statements.extend(self.insert_jobs(&jobs, Some(&written)));
+        let made = events.iter().map(|event| (event.id.as_str(), event.client.as_deref()));
+        statements.push(audit::made(dialect, actor, "event", SHEET.table, made));
         let looks = statements.len();
         statements.extend(lookups(dialect, events));
         let answers = self.run("take events in", statements).await?;
@@ -178,7 +180,7 @@ fn fresh(dialect: Dialect, event: &Checked, actor: &Actor) -> Fresh {
         .text("data_schema", event.schema.clone())
         .text("extensions", serde_json::json!(event.extensions).to_string())
         .text("data", event.data.clone())
-        .text("created_by", actor.key.clone())
+        .text("created_by", actor.key_id())
 }
 
 fn lookups(dialect: Dialect, events: &[&Checked]) -> Vec<Statement> {
@@ -283,7 +285,7 @@ fn drafted(
         idempotency_key: key,
         ..NewJob::to(event.code, &subscription.target_url)
     };
-    let origin = Origin { subscription: Some(subscription.id.clone()), created_by: Some(actor.key.clone()) };
+    let origin = Origin { subscription: Some(subscription.id.clone()), created_by: actor.key_id() };
     job.drafted(DispatchKind::Event, origin)
 }
 

@@ -6,8 +6,10 @@ use postrider_sql::Dialect;
 use postrider_sql::bind::tsid;
 use postrider_sql::plain::{Answer, Statement};
 
+use super::view::shown;
 use super::{DispatchJob, Draught, NewJob, name};
 use crate::access::Actor;
+use crate::audit;
 use crate::draft::Draft;
 use crate::sheet::{Column, Fresh, Insert, Kind, Reader, given, now, quoted};
 use crate::{Error, Hub};
@@ -72,8 +74,17 @@ const COLUMNS: [Column; 31] = [
 impl Hub {
     /// Makes one job, or answers with the one that the same request made before.
     pub async fn create_job(&self, actor: &Actor, new: NewJob) -> Result<(Created, DispatchJob), Error> {
-        let created = self.create_jobs(actor, vec![new]).await?.pop().expect("one answer for one job")?;
-        let job = self.job(actor, created.id()).await?;
+        let mut drafts = [new.checked(actor, &self.settings)];
+        self.check_references(actor, &mut drafts).await?;
+        let [draft] = drafts;
+        let draft = draft?;
+        // Read back by the way, as it is: the database's clock made some of it.
+        let (known, read) = self.write(actor, &[&draft], self.reads(&draft.id)).await?;
+        let created = known.created(&draft)?;
+        let job = match &created {
+            Created::Fresh { .. } => shown(read)?.ok_or_else(|| Error::broken("a fresh dispatch job"))?,
+            Created::Known { id } => self.job(actor, id).await?,
+        };
         Ok((created, job))
     }
 
@@ -83,7 +94,7 @@ impl Hub {
             new.into_iter().map(|new| new.checked(actor, &self.settings)).collect();
         self.check_references(actor, &mut checked).await?;
         let drafts: Vec<&Draught> = checked.iter().filter_map(|checked| checked.as_ref().ok()).collect();
-        let known = self.write(&drafts).await?;
+        let (known, _) = self.write(actor, &drafts, Vec::new()).await?;
         Ok(checked
             .into_iter()
             .map(|checked| {
@@ -93,16 +104,28 @@ impl Hub {
             .collect())
     }
 
-    async fn write(&self, drafts: &[&Draught]) -> Result<Known, Error> {
+    /// Writes jobs, their metadata and their lines in the log; `reads` are answered at the end of the same transaction.
+    async fn write(
+        &self,
+        actor: &Actor,
+        drafts: &[&Draught],
+        reads: Vec<Statement>,
+    ) -> Result<(Known, Vec<Answer>), Error> {
         let mut statements = self.insert_jobs(drafts, None);
         if statements.is_empty() {
-            return Ok(Known::default());
+            return Ok((Known::default(), Vec::new()));
         }
         let dialect = self.dialect();
-        let looks = statements.len();
-        statements.extend(lookups(dialect, drafts));
-        let answers = self.run("create dispatch jobs", statements).await?;
-        Ok(Known::read(answers.into_iter().skip(looks)))
+        let made = drafts.iter().map(|draft| (draft.id.as_str(), draft.new.client_id.as_deref()));
+        statements.push(audit::made(dialect, actor, "dispatchJob", "dispatch_jobs", made));
+        let writes = statements.len();
+        let looks = lookups(dialect, drafts);
+        let lookups = looks.len();
+        statements.extend(looks);
+        statements.extend(reads);
+        let mut answers = self.run("create dispatch jobs", statements).await?.split_off(writes);
+        let read = answers.split_off(lookups);
+        Ok((Known::read(answers.into_iter()), read))
     }
 
     /// The statements that write jobs and their metadata; `only` narrows which (an expression over the given rows).

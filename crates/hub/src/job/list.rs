@@ -136,11 +136,12 @@ impl Hub {
 pub(crate) fn beyond(query: Draft, after: Option<&After>) -> Draft {
     let Some(After { created, id }) = after else { return query };
     query
+        // The first half is what an index can start from.
+        .push(" AND t.created_at <= ")
+        .time(*created)
         .push(" AND (t.created_at < ")
         .time(*created)
-        .push(" OR t.created_at = ")
-        .time(*created)
-        .push(" AND t.id < ")
+        .push(" OR t.id < ")
         .text(id)
         .push(")")
 }

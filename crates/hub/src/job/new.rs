@@ -173,7 +173,7 @@ impl NewJob {
         }
         faults.end()?;
         self.client_id = actor.client_for(self.client_id)?;
-        let origin = Origin { created_by: Some(actor.key.clone()), ..Origin::default() };
+        let origin = Origin { created_by: actor.key_id(), ..Origin::default() };
         Ok(self.drafted(DispatchKind::Task, origin))
     }
 

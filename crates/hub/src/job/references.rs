@@ -1,4 +1,5 @@
-//! What a job names must be there, and be meant for its client: the service account, the pool, the schema.
+//! What a job names must be there, and be meant for its client: the service account, the pool, the schema; and its target must
+//! lead to an address that may be dialled.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,9 +26,12 @@ impl Hub {
         let accounts = self.accounts_named(&named(drafts, |new| new.service_account_id.as_deref())).await?;
         let pools = self.pools_named(&named(drafts, |new| new.dispatch_pool_id.as_deref())).await?;
         let schemas = self.schemas_named(&named(drafts, |new| new.schema_id.as_deref())).await?;
+        let targets = drafts.iter().flatten().map(|draft| draft.new.target_url.as_str()).collect();
+        let private = self.names.refused(&self.settings.guard, targets).await;
         for slot in drafts {
             let Ok(draft) = slot.as_ref() else { continue };
             let mut faults: Vec<Fault> = Vec::new();
+            faults.extend(private.get(&draft.new.target_url).map(|why| Fault::new("targetUrl", why)));
             faults.extend(account_fault(actor, &accounts, &draft.new));
             faults.extend(pool_fault(&pools, &draft.new));
             faults.extend(schema_fault(&schemas, &draft.new));

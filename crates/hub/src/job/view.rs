@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use postrider_seams::row::Value;
+use postrider_sql::plain::{Answer, Statement};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -169,30 +170,28 @@ impl Hub {
         if !is_id(id) {
             return Err(ABSENT);
         }
+        let attempts = Draft::new(self.dialect(), attempt::SHEET.selected(self.dialect()));
+        let attempts = attempts.push(" WHERE t.job_id = ").text(id);
+        // The last ones, should there be very many.
+        let attempts = attempts.push(" ORDER BY t.attempt_number DESC, t.id DESC LIMIT 1000");
+        let mut statements = self.reads(id);
+        statements.push(attempts.done());
+        let mut answers = self.run("read a dispatch job", statements).await?;
+        let attempts = answers.pop().unwrap_or_default().rows.into_iter().rev();
+        let job = shown(answers)?.filter(|job| actor.scope.covers(job.client_id.as_deref()));
+        let mut job = job.ok_or(ABSENT)?;
+        job.attempts = Some(attempts.map(attempt::read).collect());
+        Ok(job)
+    }
+
+    /// What [`shown`] wants to read.
+    pub(super) fn reads(&self, id: &str) -> Vec<Statement> {
         let dialect = self.dialect();
         let job = Draft::new(
             dialect,
             format!("SELECT {}, t.payload FROM dispatch_jobs AS t WHERE t.id = ", SHEET.listed(dialect)),
         );
-        let attempts =
-            Draft::new(dialect, attempt::SHEET.selected(dialect)).push(" WHERE t.job_id = ").text(id);
-        // The last ones, should there be very many.
-        let attempts = attempts.push(" ORDER BY t.attempt_number DESC, t.id DESC LIMIT 1000");
-        let statements = vec![job.text(id).done(), attempts.done(), self.metadata_of(&[id]).done()];
-        let mut answers = self.run("read a dispatch job", statements).await?.into_iter();
-        let mut next = || answers.next().unwrap_or_default().rows;
-        let row = next().pop().ok_or(ABSENT)?;
-        let mut row = Reader::new(row);
-        let mut job = read(&mut row)?;
-        if !actor.scope.covers(job.client_id.as_deref()) {
-            return Err(ABSENT);
-        }
-        job.payload = row.text();
-        let mut attempts: Vec<DispatchAttempt> = next().into_iter().map(attempt::read).collect();
-        attempts.reverse();
-        job.attempts = Some(attempts);
-        job.metadata = next().into_iter().map(|row| metadatum(row).1).collect();
-        Ok(job)
+        vec![job.text(id).done(), self.metadata_of(&[id]).done()]
     }
 
     /// `job, id, key, value` of these jobs, in the order in which they were given.
@@ -205,6 +204,19 @@ impl Hub {
             .texts(ids.iter().copied())
             .push(" ORDER BY t.id")
     }
+}
+
+/// A job, whole, as it is before its first attempt.
+pub(super) fn shown(answers: Vec<Answer>) -> Result<Option<DispatchJob>, Error> {
+    let mut answers = answers.into_iter();
+    let mut next = || answers.next().unwrap_or_default().rows;
+    let Some(row) = next().pop() else { return Ok(None) };
+    let mut row = Reader::new(row);
+    let mut job = read(&mut row)?;
+    job.payload = row.text();
+    job.metadata = next().into_iter().map(|row| metadatum(row).1).collect();
+    job.attempts = Some(Vec::new());
+    Ok(Some(job))
 }
 
 pub(super) fn metadatum(row: Vec<Value>) -> (String, DispatchJobMetadata) {

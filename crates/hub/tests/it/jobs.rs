@@ -20,6 +20,8 @@ on_every_database!(
     a_batch_has_an_answer_for_each_job,
     a_foreign_job_is_no_job,
     nothing_wrong_is_stored,
+    j15_a_name_that_leads_inside_is_refused,
+    j17_who_made_a_job_is_in_the_log,
 );
 
 pub fn new(value: Value) -> NewJob {
@@ -299,4 +301,37 @@ async fn nothing_wrong_is_stored(site: &Site) {
         }
     }
     assert_eq!(site.count("dispatch_jobs").await, 0);
+}
+
+async fn j15_a_name_that_leads_inside_is_refused(site: &Site) {
+    let job = |target: &str| NewJob::to("a", target);
+    match site.hub.create_job(&root(), job("https://inside.example/hook")).await {
+        Err(Error::Invalid(faults)) => {
+            assert_eq!(faults[0].pointer.as_deref(), Some("/targetUrl"));
+            assert!(faults[0].message.contains("a private address"), "{faults:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(site.count("dispatch_jobs").await, 0);
+    // One address that may be dialled is enough, and a name may come to lead somewhere.
+    for fine in ["https://both.example/", "https://nowhere.example/"] {
+        site.hub.create_job(&root(), job(fine)).await.expect(fine);
+    }
+    let subscription = serde_json::from_value(json!({
+        "code": "s", "name": "s", "eventCode": "a:b:c:d", "targetUrl": "https://inside.example/",
+    }));
+    let refused = site.hub.create_subscription(&root(), subscription.expect("a request")).await;
+    assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
+}
+
+async fn j17_who_made_a_job_is_in_the_log(site: &Site) {
+    let (_, acme) = site.key(Role::Producer, &["acme"]).await;
+    let keyed = || NewJob { idempotency_key: Some("k".to_owned()), ..plain("a") };
+    let (made, _) = site.hub.create_job(&acme, keyed()).await.expect("a job");
+    site.hub.create_job(&acme, keyed()).await.expect("the same job");
+    site.hub.create_jobs(&acme, vec![keyed(), plain("b")]).await.expect("two answers");
+    let lines = "postrider_audit WHERE entity = 'dispatchJob' AND action = 'create'";
+    assert_eq!(site.count(lines).await, 2, "one for each job that was made");
+    let line = format!("SELECT key_name FROM {lines} AND entity_id = '{}' AND client_id = 'acme'", made.id());
+    assert_eq!(site.text(&line).await.as_deref(), Some(acme.name.as_str()));
 }

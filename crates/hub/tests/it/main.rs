@@ -8,4 +8,5 @@ mod events;
 mod jobs;
 mod keys;
 mod moves;
+mod plans;
 mod tables;

@@ -1,0 +1,115 @@
+//! J16: each question that the API is asked of a large table is answered by an index. PostgreSQL tells how.
+
+use std::sync::{Arc, Mutex};
+
+use postrider_hub::job::{DispatchStatus, Filter, MetadataFilter};
+use postrider_hub::page::PageQuery;
+use postrider_hub::{Hub, Moment, Settings};
+use postrider_sql::Dialect;
+use postrider_sql::plain::{Answers, Plain, Statement};
+
+use crate::site::{self, Site, root};
+
+/// Remembers what was asked.
+struct Overheard {
+    inner: Arc<dyn Plain>,
+    heard: Mutex<Vec<Statement>>,
+}
+
+impl Plain for Overheard {
+    fn dialect(&self) -> Dialect {
+        self.inner.dialect()
+    }
+
+    fn transact<'a>(&'a self, doing: &'a str, statements: &'a [Statement]) -> Answers<'a> {
+        self.heard.lock().unwrap().extend_from_slice(statements);
+        self.inner.transact(doing, statements)
+    }
+}
+
+impl Overheard {
+    /// How the database answers the last question that was asked of a table.
+    async fn plan(&self, table: &str) -> String {
+        let from = format!("FROM {table} AS t");
+        let asked = self.heard.lock().unwrap().iter().rfind(|one| one.sql.contains(&from)).cloned();
+        let Statement { sql, args } = asked.expect("a question of the table");
+        let explain = Statement { sql: format!("EXPLAIN {sql}"), args };
+        let answer = self.inner.transact("explain", &[explain]).await.expect("a plan").remove(0);
+        let lines = answer.rows.iter().filter_map(|row| row[0].as_text());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// 30,000 jobs of 100 clients; one in a hundred is of the kind that somebody looks for.
+const JOBS: &str = "
+    INSERT INTO dispatch_jobs (id, kind, code, target_url, protocol, payload_content_type, data_only, client_id, event_id,
+        subscription_id, mode, sequence, timeout_seconds, status, max_retries, attempt_count, created_at)
+    SELECT lpad(n::text, 13, '0'), 'TASK', 'code-' || n % 300, 'https://example.com/', 'HTTP_WEBHOOK', 'application/json', true,
+        'client-' || n % 100, 'event-' || n % 3000, 's-' || n % 1000, 'IMMEDIATE', 99, 30,
+        CASE n % 100 WHEN 0 THEN 'ERROR' WHEN 1 THEN 'PENDING' WHEN 2 THEN 'QUEUED' ELSE 'COMPLETED' END, 3, n % 4,
+        now() - n * interval '1 minute'
+    FROM generate_series(1, 30000) AS n;
+    INSERT INTO dispatch_job_metadata (id, job_id, key, value)
+    SELECT lpad(n::text, 13, '0'), lpad(n::text, 13, '0'), 'customer', 'c' || n % 5000 FROM generate_series(1, 30000) AS n;
+    INSERT INTO service_accounts (id, code, name, client_ids, active, roles)
+    SELECT lpad(n::text, 13, '0'), 'account-' || n, 'a', '[]', true, '[]' FROM generate_series(1, 5000) AS n;
+    ANALYZE dispatch_jobs; ANALYZE dispatch_job_metadata; ANALYZE service_accounts";
+
+fn questions() -> Vec<(&'static str, Filter)> {
+    let text = |text: &str| Some(text.to_owned());
+    let ago = |text: &str| Moment::parse(text);
+    let with = |fill: &dyn Fn(&mut Filter)| {
+        let mut filter = Filter::default();
+        fill(&mut filter);
+        filter
+    };
+    vec![
+        ("all", Filter::default()),
+        ("pending jobs that are due", with(&|filter| filter.due = true)),
+        ("by event", with(&|filter| filter.event_id = text("event-7"))),
+        ("by subscription", with(&|filter| filter.subscription_id = text("s-7"))),
+        ("failed jobs to retry", with(&|filter| filter.retryable = true)),
+        ("by status", with(&|filter| filter.status = Some(DispatchStatus::Queued))),
+        ("by client", with(&|filter| filter.client_id = text("client-7"))),
+        ("by code", with(&|filter| filter.code = text("code-7"))),
+        ("by time", with(&|filter| filter.created_before = ago("2020-01-01T00:00:00Z"))),
+        (
+            "by metadata",
+            with(&|filter| {
+                filter.metadata = Some(MetadataFilter { key: "customer".to_owned(), value: "c7".to_owned() });
+            }),
+        ),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn j16_each_common_query_is_answered_by_an_index() {
+    site::postgres(|site| async move { answered_by_indexes(&site).await }).await;
+}
+
+async fn answered_by_indexes(site: &Site) {
+    site.run(JOBS).await;
+    let overheard = Arc::new(Overheard { inner: Arc::clone(&site.database), heard: Mutex::default() });
+    let hub = Hub::open(Arc::clone(&overheard) as _, Settings::default(), None).await.expect("a hub");
+    let by_index = |what: &str, plan: &str| {
+        assert!(plan.contains("Index") && !plan.contains("Seq Scan"), "{what}:\n{plan}");
+    };
+    for (what, filter) in questions() {
+        let page = PageQuery { limit: Some(10), cursor: None };
+        let first = hub.jobs(&root(), &filter, &page).await.expect(what);
+        by_index(what, &overheard.plan("dispatch_jobs").await);
+        if let Some(cursor) = first.next_cursor {
+            let next = PageQuery { limit: Some(10), cursor: Some(cursor) };
+            hub.jobs(&root(), &filter, &next).await.expect(what);
+            let plan = overheard.plan("dispatch_jobs").await;
+            by_index(what, &plan);
+            assert!(!plan.contains("Sort"), "{what}, the second page:\n{plan}");
+        }
+    }
+    let page = PageQuery::default();
+    hub.accounts(&root(), Some("account-7"), &page).await.expect("an account");
+    by_index("a service account by code", &overheard.plan("service_accounts").await);
+    let dead = Filter { client_id: Some("client-7".to_owned()), ..Filter::default() };
+    hub.retry_jobs(&root(), &dead).await.expect("a bulk retry");
+    by_index("a bulk retry", &overheard.plan("dispatch_jobs").await);
+}
