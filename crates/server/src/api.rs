@@ -8,6 +8,7 @@ mod admit;
 mod audit;
 mod batch;
 mod body;
+mod cloud;
 mod events;
 mod jobs;
 mod keys;

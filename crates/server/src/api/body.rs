@@ -64,7 +64,7 @@ async fn read(request: Request, limit: usize) -> Result<Bytes, Problem> {
     if is_json(request.headers()) { taken(request, limit).await } else { Err(not_json()) }
 }
 
-async fn taken(request: Request, limit: usize) -> Result<Bytes, Problem> {
+pub(super) async fn taken(request: Request, limit: usize) -> Result<Bytes, Problem> {
     let too_large =
         || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body must have at most {limit} bytes"));
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());

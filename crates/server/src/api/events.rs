@@ -5,13 +5,14 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use postrider_hub::Moment;
 use postrider_hub::access::Role;
-use postrider_hub::event::{CloudEvent, Event, EventFilter, EventMade, NewEvent, Replayed};
+use postrider_hub::event::{CloudEvent, Event, EventFilter, EventMade, Replayed};
 use postrider_hub::page::{Page, PageQuery};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::admit::Caller;
-use super::body::{Body, MaybeBody};
+use super::body::MaybeBody;
+use super::cloud::CloudBody;
 use super::params::{Form, Id, Params, check};
 use super::{Api, Problem};
 
@@ -53,7 +54,8 @@ pub async fn list(
     Ok(Json(api.hub()?.events(actor, &filter, &page).await?))
 }
 
-/// Takes an event in (CloudEvents 1.0, structured), and makes a job for each subscription that matches.
+/// Takes an event in (CloudEvents 1.0, structured; or binary, with its attributes in headers `ce-…`), and makes a job for each
+/// subscription that matches.
 #[utoipa::path(post, path = "/events", tag = "events",
     request_body(content((CloudEvent = "application/cloudevents+json"), (CloudEvent = "application/json"))),
     responses((status = 201, description = "What it made", body = EventMade),
@@ -61,7 +63,7 @@ pub async fn list(
 pub async fn create(
     State(api): State<Api>,
     caller: Caller,
-    Body(event): Body<NewEvent>,
+    CloudBody(event): CloudBody,
 ) -> Result<(StatusCode, Json<EventMade>), Problem> {
     let made = api.hub()?.create_event(caller.at_least(Role::Producer)?, event).await?;
     Ok((if made.known { StatusCode::OK } else { StatusCode::CREATED }, Json(made)))

@@ -110,6 +110,7 @@ async fn events_subscriptions_pools_and_accounts(site: &Site) {
         Some(1)
     );
     assert_eq!(desk.get(&key, "/events?code=a:b:c:d").await.expect(200)["items"][0]["data"], "{\"x\":1}");
+    binary_events(&desk, &key).await;
     desk.act(&key, &format!("/service-accounts/{account}/deactivate")).await.expect(200);
     let refused = self::job(&json!({"serviceAccountId": account}));
     desk.post(&key, "/dispatch-jobs", &refused).await.problem(422, "serviceAccountId");
@@ -145,4 +146,29 @@ async fn lanes_keys_schemas_and_the_log(site: &Site) {
         (&log["items"][0]["action"], &log["items"][0]["entityId"]),
         (&json!("pause"), &json!("dispatch_jobs"))
     );
+}
+
+/// Attributes as headers, data as the body.
+async fn binary_events(desk: &Desk, key: &str) {
+    let request = |id: &str, kind: &str, body: &str| {
+        Request::post("/api/v1/events")
+            .header("authorization", format!("Bearer {key}"))
+            .header("content-type", kind)
+            .header("ce-specversion", "1.0")
+            .header("ce-id", id)
+            .header("ce-source", "/binary")
+            .header("ce-type", "a:b:c:d")
+            .header("ce-subject", "Z%C3%BCrich")
+            .body(Body::from(body.to_owned()))
+            .expect("a request")
+    };
+    for (id, kind, data) in [("b1", "application/json", "{\"n\": 1.50}"), ("b2", "text/plain", "hello")] {
+        let made = desk.ask(request(id, kind, data)).await.expect(201);
+        let event =
+            desk.get(key, &format!("/events/{}", made["id"].as_str().expect("an id"))).await.expect(200);
+        assert_eq!((&event["data"], &event["dataContentType"]), (&json!(data), &json!(kind)));
+        assert_eq!((&event["subject"], &event["source"]), (&json!("Zürich"), &json!("/binary")));
+    }
+    desk.ask(request("b3", "application/json", "{")).await.expect(400);
+    desk.ask(request("%ff", "application/json", "{}")).await.problem(422, "ce-id");
 }

@@ -1,0 +1,81 @@
+//! A CloudEvent as HTTP carries it (CloudEvents 1.0, HTTP binding): whole in the body, or its attributes as headers and its data
+//! as the body.
+
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, StatusCode, header};
+use postrider_hub::event::NewEvent;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::body::{Body, taken};
+use super::{Api, Problem};
+
+/// What the headers of attributes start with.
+const MARK: &str = "ce-";
+
+/// An event in either mode. The headers decide: `ce-specversion` is there in binary mode alone.
+pub struct CloudBody(pub NewEvent);
+
+impl FromRequest<Api> for CloudBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
+        if !request.headers().contains_key("ce-specversion") {
+            return Body::<NewEvent>::from_request(request, api).await.map(|Body(event)| Self(event));
+        }
+        let headers = request.headers().clone();
+        let body = taken(request, api.limits.body).await?;
+        binary(&headers, &body).map(Self)
+    }
+}
+
+fn binary(headers: &HeaderMap, body: &[u8]) -> Result<NewEvent, Problem> {
+    let mut event = NewEvent::new();
+    for (name, value) in headers {
+        let Some(name) = name.as_str().strip_prefix(MARK) else { continue };
+        let field = format!("{MARK}{name}");
+        let text = decoded(value.as_bytes())
+            .ok_or_else(|| Problem::parameter(&field, "must be printable ASCII, percent-encoded UTF-8"))?;
+        if event.insert(name.to_owned(), written(&text)?).is_some() {
+            return Err(Problem::parameter(&field, "is there twice"));
+        }
+    }
+    let kind = headers.get(header::CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or_default());
+    if let Some(kind) = kind {
+        event.insert("datacontenttype".to_owned(), written(kind)?);
+    }
+    if !body.is_empty() {
+        event.insert("data".to_owned(), data(kind.unwrap_or("application/json"), body)?);
+    }
+    Ok(event)
+}
+
+/// JSON stays as it was written; anything else must be text.
+fn data(kind: &str, body: &[u8]) -> Result<Box<RawValue>, Problem> {
+    let unreadable = |what: &str| Problem::new(StatusCode::BAD_REQUEST, format!("the body is no {what}"));
+    let text = std::str::from_utf8(body).map_err(|_| unreadable("UTF-8"))?;
+    if kind.starts_with("application/json") || kind.contains("+json") {
+        return serde_json::from_str(text).map_err(|_| unreadable("JSON"));
+    }
+    written(text)
+}
+
+fn written(text: &str) -> Result<Box<RawValue>, Problem> {
+    to_raw_value(text).map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "the event can't be read"))
+}
+
+/// `%C3%BC` as `ü`.
+fn decoded(value: &[u8]) -> Option<String> {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.iter().copied();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let [high, low] = [rest.next()?, rest.next()?].map(|half| char::from(half).to_digit(16));
+                u8::try_from(high? * 16 + low?).ok()?
+            }
+            b' '..=b'~' => byte,
+            _ => return None,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
