@@ -71,6 +71,9 @@ pub enum Command {
     /// Secrets in references: encrypted://, sealed with a key of yours
     #[command(subcommand)]
     Secret(SecretCommand),
+    /// Keys of the HTTP API
+    #[command(subcommand)]
+    Key(KeyCommand),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Write the manual pages, one for each command, into a folder
@@ -389,6 +392,38 @@ pub enum SecretCommand {
     Encrypt,
     /// Read encrypted:// references from stdin, one a line, and print each sealed with the first key
     Reencrypt,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum KeyCommand {
+    /// Make a key and print it; it is shown this once
+    Create(KeyCreateArgs),
+    /// Every key, never what it opens with
+    List {
+        /// One JSON object a key
+        #[arg(long)]
+        json: bool,
+    },
+    /// End keys at once
+    Revoke {
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct KeyCreateArgs {
+    /// What it is for
+    pub name: String,
+    /// What it may do: each may do what those before it may
+    #[arg(long, value_name = "ROLE", value_parser = ["viewer", "producer", "operator", "admin"])]
+    pub role: String,
+    /// A client whose things it may see; again for more [default: all]
+    #[arg(long = "client", value_name = "CLIENT")]
+    pub clients: Vec<String>,
+    /// When it ends: 2027-01-31T09:30:00Z
+    #[arg(long, value_name = "TIME")]
+    pub expires_at: Option<String>,
 }
 
 #[derive(Debug, Args)]

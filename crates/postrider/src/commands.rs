@@ -4,6 +4,7 @@ mod cancel;
 mod check;
 mod completions;
 mod contract;
+mod key;
 mod list;
 mod manual;
 mod migrate;
@@ -39,6 +40,7 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
         Command::Manual { folder } => manual::run(&folder),
         Command::Contract(command) => contract::run(&command),
         Command::Secret(command) => secret::run(&command),
+        Command::Key(command) => key::run(&Desk::open(config)?, &command).await,
         Command::Run(args) => Box::pin(run::run(Desk::open_ready(config).await?, &args)).await,
         Command::Migrate(args) => migrate::run(config, &args).await,
         Command::Check(args) => check::run(&Desk::open(config)?, &args).await,

@@ -78,6 +78,32 @@ async fn the_first_key_is_shown_once_and_opens_the_api() {
     assert!(!second.log().contains("pr_"), "the key is shown once");
 }
 
+#[tokio::test]
+async fn keys_are_made_listed_and_revoked_at_the_command_line() {
+    let shop = Shop::new(Some(&format!("{SQLITE}{WITH_API}")));
+    shop.run(&["migrate"]).fine();
+    let made = shop.run(&["key", "create", "shop", "--role", "producer", "--client", "acme"]).fine();
+    let key = made.out.trim().to_owned();
+    assert!(key.starts_with("pr_"), "{key}");
+    let running = shop.start();
+    first_key(&running);
+    let job = |client: &str| json!({"code": "a", "targetUrl": "https://example.com/", "clientId": client});
+    eventually("the API is open", || {
+        (asked(&running, &key, "POST", "/api/v1/dispatch-jobs", &job("acme")).0 == 201).then_some(())
+    });
+    assert_eq!(asked(&running, &key, "POST", "/api/v1/dispatch-jobs", &job("other")).0, 403);
+    let listed = shop.run(&["key", "list", "--json"]).fine();
+    assert!(!listed.out.contains(&key), "a list shows no key");
+    let lines = listed.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let shown = lines.into_iter().find(|one| one["name"] == "shop").unwrap();
+    assert_eq!((shown["role"].as_str(), &shown["clientIds"]), (Some("producer"), &json!(["acme"])));
+    assert!(shop.run(&["key", "list"]).fine().out.contains("producer"));
+    shop.run(&["key", "revoke", shown["id"].as_str().unwrap()]).fine();
+    assert_eq!(asked(&running, &key, "GET", "/api/v1/dispatch-jobs", &Value::Null).0, 401);
+    let wrong = shop.run(&["key", "create", "x", "--role", "admin", "--expires-at", "tomorrow"]);
+    assert_eq!(wrong.code, Some(2), "{}", wrong.err);
+}
+
 #[test]
 fn a_store_that_is_not_there_is_told() {
     let shop = Shop::new(Some(&format!("{SQLITE}{}", WITH_API.replace("main", "mian"))));

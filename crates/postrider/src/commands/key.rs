@@ -1,0 +1,95 @@
+//! `key`: API keys, for who can reach the database anyway; the way in when every key is lost.
+
+use std::io::Write as _;
+
+use postrider_hub::access::{Actor, ApiKey, NewKey};
+use postrider_hub::{Error, Hub};
+
+use super::Desk;
+use crate::cli::{KeyCommand, KeyCreateArgs};
+use crate::failure::Failure;
+use crate::table::{Table, plain};
+
+/// A cell is no wider than this.
+const CELL: usize = 40;
+
+pub async fn run(desk: &Desk, command: &KeyCommand) -> Result<(), Failure> {
+    let hub = opened(desk).await?;
+    match command {
+        KeyCommand::Create(args) => create(&hub, args).await,
+        KeyCommand::List { json } => list(&hub, *json).await,
+        KeyCommand::Revoke { ids } => revoke(&hub, ids).await,
+    }
+}
+
+async fn opened(desk: &Desk) -> Result<Hub, Failure> {
+    let store = desk.settings.api_store().ok_or_else(|| {
+        Failure::Misuse(
+            "there is no API: it needs a lane of the contract dispatch_jobs, or `[server] api = STORE`"
+                .to_owned(),
+        )
+    })?;
+    let database = desk.wiring.own_tables(store)?;
+    Hub::open(database, postrider_hub::Settings::default(), None).await.map_err(told)
+}
+
+fn told(error: Error) -> Failure {
+    match error {
+        Error::Store(error) => error.into(),
+        Error::Invalid(_) => Failure::Misuse(error.to_string()),
+        _ => Failure::Failed(error.to_string()),
+    }
+}
+
+async fn create(hub: &Hub, args: &KeyCreateArgs) -> Result<(), Failure> {
+    let new = serde_json::json!({
+        "name": args.name, "role": args.role, "clientIds": args.clients, "expiresAt": args.expires_at,
+    });
+    let new: NewKey = serde_json::from_value(new).map_err(|error| Failure::Misuse(error.to_string()))?;
+    let shown = hub.create_key(&Actor::at_the_console(), &new).await.map_err(told)?;
+    writeln!(std::io::stdout(), "{}", shown.key)?;
+    eprintln!("key {}: keep it, it is shown this once", shown.details.id);
+    Ok(())
+}
+
+async fn list(hub: &Hub, json: bool) -> Result<(), Failure> {
+    let keys = hub.keys(&Actor::at_the_console()).await.map_err(told)?;
+    let mut out = std::io::stdout().lock();
+    if json {
+        for key in &keys {
+            writeln!(out, "{}", serde_json::json!(key))?;
+        }
+        return Ok(());
+    }
+    let mut table = Table::new(&["id", "name", "prefix", "role", "clients", "last used", "state"]);
+    for key in &keys {
+        table.row(row(key));
+    }
+    Ok(table.write(&mut out)?)
+}
+
+fn row(key: &ApiKey) -> Vec<String> {
+    let clients = if key.client_ids.is_empty() { "all".to_owned() } else { key.client_ids.join(",") };
+    let state = match (key.revoked_at, key.expires_at) {
+        (Some(at), _) => format!("revoked {at}"),
+        (None, Some(at)) => format!("until {at}"),
+        (None, None) => "open".to_owned(),
+    };
+    vec![
+        key.id.clone(),
+        plain(&key.name, CELL),
+        key.prefix.clone(),
+        key.role.name().to_owned(),
+        plain(&clients, CELL),
+        key.last_used_at.map_or_else(|| "never".to_owned(), |at| at.to_string()),
+        state,
+    ]
+}
+
+async fn revoke(hub: &Hub, ids: &[String]) -> Result<(), Failure> {
+    for id in ids {
+        let key = hub.revoke_key(&Actor::at_the_console(), id).await.map_err(told)?;
+        eprintln!("{id} ({}) opens nothing any more", key.name);
+    }
+    Ok(())
+}
