@@ -1,13 +1,13 @@
 //! The templates in use: the shipped ones and a folder's over them, read again when the folder changes.
 //!
-//! Invariant: what can't be read replaces nothing. A change is taken up once it has been seen twice, a second apart, so
-//! that a file half written is not.
+//! Invariant: what can't be read replaces nothing. A change is taken up once it is a second old, or has been seen twice a
+//! second apart where clocks disagree, so that a file half written is not.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::{LoadError, Templates};
 
@@ -37,7 +37,7 @@ struct Current {
 impl LiveTemplates {
     /// The shipped templates and, over them, those of `folder`.
     pub fn open(folder: Option<&Path>, default_locale: &str) -> Result<Self, LoadError> {
-        let mark = folder.map_or(0, mark);
+        let mark = folder.map_or(0, |folder| Mark::of(folder).hash);
         let templates = Arc::new(Templates::with_shipped(folder, default_locale)?);
         let current = Current { templates, read: mark, seen: mark, looked: Instant::now() };
         Ok(Self {
@@ -58,8 +58,9 @@ impl LiveTemplates {
     }
 
     fn look(&self, folder: &Path, current: &mut Current) {
-        let mark = mark(folder);
-        let settled = mark == current.seen;
+        let Mark { hash: mark, newest } = Mark::of(folder);
+        let age = newest.and_then(|newest| newest.elapsed().ok());
+        let settled = mark == current.seen || age.is_some_and(|age| age >= LOOK);
         current.seen = mark;
         if mark == current.read || !settled {
             return;
@@ -77,24 +78,36 @@ impl LiveTemplates {
     }
 }
 
-/// A hash of every name, size and time below the folder.
-fn mark(folder: &Path) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    walk(folder, DEPTH, &mut hasher);
-    hasher.finish()
+/// What the folder looks like, without its contents.
+struct Mark {
+    /// Of every name, size and time below it.
+    hash: u64,
+    /// The last change; removals are changes of their folder.
+    newest: Option<SystemTime>,
 }
 
-fn walk(folder: &Path, depth: usize, hasher: &mut DefaultHasher) {
+impl Mark {
+    fn of(folder: &Path) -> Self {
+        let mut hasher = DefaultHasher::new();
+        let mut newest = fs::metadata(folder).and_then(|metadata| metadata.modified()).ok();
+        walk(folder, DEPTH, &mut hasher, &mut newest);
+        Self { hash: hasher.finish(), newest }
+    }
+}
+
+fn walk(folder: &Path, depth: usize, hasher: &mut DefaultHasher, newest: &mut Option<SystemTime>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths {
         let Ok(metadata) = fs::metadata(&path) else { continue };
+        let modified = metadata.modified().ok();
         path.hash(hasher);
         metadata.len().hash(hasher);
-        metadata.modified().ok().hash(hasher);
+        modified.hash(hasher);
+        *newest = modified.max(*newest);
         if metadata.is_dir() && depth > 1 {
-            walk(&path, depth - 1, hasher);
+            walk(&path, depth - 1, hasher, newest);
         }
     }
 }

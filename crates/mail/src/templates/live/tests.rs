@@ -2,10 +2,20 @@ use serde_json::json;
 
 use super::*;
 
+/// A change that may be under way: by its time it is of the year 2100.
 fn write(folder: &Path, text: &str) {
-    let folder = folder.join("hello/v1/en");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("body.txt"), text).unwrap();
+    write_at(folder, text, 4_102_444_800);
+}
+
+fn write_at(folder: &Path, text: &str, seconds: u64) {
+    let when = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    let inner = folder.join("hello/v1/en");
+    fs::create_dir_all(&inner).unwrap();
+    let file = inner.join("body.txt");
+    fs::write(&file, text).unwrap();
+    for path in file.ancestors().take_while(|path| path.starts_with(folder)) {
+        fs::File::open(path).unwrap().set_modified(when).unwrap();
+    }
 }
 
 /// The same folder a second later, without the wait.
@@ -24,6 +34,15 @@ fn a_change_is_taken_up_when_it_has_settled() {
     write(folder.path(), "two, longer");
     assert_eq!(look(&live), "one", "it may still be written");
     assert_eq!(look(&live), "two, longer");
+}
+
+#[test]
+fn n10_a_change_made_while_nobody_looked_is_taken_up_at_the_first_look() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "one");
+    let live = LiveTemplates::open(Some(folder.path()), "en").unwrap();
+    write_at(folder.path(), "two", 1_600_000_000);
+    assert_eq!(look(&live), "two");
 }
 
 #[test]
