@@ -1,6 +1,6 @@
 //! The checked form of a contract: every name resolved, every default filled in, every stage complete in itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::{LaneSettings, Transition};
@@ -180,6 +180,12 @@ impl Contract {
     /// The column that plays `role`; the id's is the table's key.
     pub fn column(&self, role: Role) -> Option<&str> {
         if role == Role::Id { Some(&self.table.id) } else { self.columns.get(role) }
+    }
+
+    /// The tables beside its own: those that moves insert into, and those that are joined.
+    pub fn related_tables(&self) -> BTreeSet<&str> {
+        let filled = self.effects.iter().map(|effect| effect.table.as_str());
+        filled.chain(self.joins.iter().map(|join| join.table.as_str())).collect()
     }
 }
 

@@ -20,6 +20,9 @@ use crate::{decide, letters, ordered, prober};
 /// A delivery is not begun on a lease that ends sooner than this, or than a quarter of it where leases are short.
 pub(crate) const LEASE_MARGIN: Duration = Duration::from_secs(2);
 
+/// How long a row that could not be read is kept before it is handed back.
+pub(crate) const UNREADABLE: Duration = Duration::from_secs(1);
+
 /// What a transport may take beyond its deadline before it is given up.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -70,7 +73,9 @@ async fn deliver_large(runner: &Runner, mut row: HeldRow) {
             runner.ended.push(vec![decide::ended(runner, row, None, outcome)]);
         }
         Err(error) => {
-            tracing::warn!(lane = runner.state.name, row = %row.row.lease.id, %error, "a large row could not be read; handed back");
+            tracing::warn!(lane = runner.state.name, row = %row.row.lease.id, %error, "the row could not be read; handed back");
+            // It would be claimed at once, and a table that can't be read would be asked without a pause.
+            tokio::time::sleep(UNREADABLE).await;
             runner.ended.push(vec![Ended::released(row.lease)]);
         }
     }

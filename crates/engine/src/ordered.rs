@@ -15,7 +15,7 @@ use tokio::sync::SemaphorePermit;
 use tokio::time::Instant;
 
 use crate::batch::HeldRow;
-use crate::deliverer::{LEASE_MARGIN, compose, send};
+use crate::deliverer::{LEASE_MARGIN, UNREADABLE, compose, send};
 use crate::ended::Ended;
 use crate::runner::Runner;
 use crate::waiting::Run;
@@ -107,7 +107,8 @@ async fn begin_large(runner: &Runner, mut rest: Run) -> Option<Under<'_>> {
         }
         other => {
             if let Err(error) = other {
-                tracing::warn!(lane = runner.state.name, row = %first.row.lease.id, %error, "a large row could not be read; handed back");
+                tracing::warn!(lane = runner.state.name, row = %first.row.lease.id, %error, "the row could not be read; handed back");
+                tokio::time::sleep(UNREADABLE).await;
             }
             rest.push_front(first);
             release(runner, rest);

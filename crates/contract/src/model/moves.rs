@@ -116,7 +116,9 @@ pub struct Join {
     pub table: String,
     /// This table's column = (alias or `row`, column).
     pub on: Vec<(String, (String, String))>,
-    pub columns: Vec<String>,
+    /// Those that may be absent read as NULL then.
+    pub columns: Vec<Column>,
+    /// Without its table every column reads as NULL.
     pub optional: bool,
 }
 

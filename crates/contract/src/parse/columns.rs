@@ -117,7 +117,7 @@ pub(super) fn table(scope: &Scope<'_>) -> Option<Table> {
     Some(Table { schema, name, id: id?, time: time.unwrap_or(TimeForm::Native) })
 }
 
-fn column(item: &Item<'_>) -> Option<Column> {
+pub(super) fn column(item: &Item<'_>) -> Option<Column> {
     let (name, optional) = split(item.text()?);
     check(name, item);
     Some(Column { name: name.to_owned(), optional })

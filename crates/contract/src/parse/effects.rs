@@ -206,7 +206,7 @@ fn join(scope: &Scope<'_>, known: &[String], names: &Names) -> Option<Join> {
     });
     let columns = scope
         .need("columns", "list the columns that the composer reads")
-        .map(|item| item.one_or_many().iter().filter_map(Item::text).map(str::to_owned).collect());
+        .map(|item| item.one_or_many().iter().filter_map(super::columns::column).collect());
     let optional = scope.get("optional").and_then(|item| item.truth()).unwrap_or(false);
     scope.finish();
     Some(Join { alias: alias?, table: table?, on: on?, columns: columns?, optional })

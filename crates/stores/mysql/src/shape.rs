@@ -14,21 +14,21 @@ const COLUMNS: &str = "SELECT CAST(column_name AS CHAR), CAST(column_type AS CHA
     FROM information_schema.columns WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? \
     ORDER BY ordinal_position";
 
-/// The table's columns, and those of the tables that its moves insert into; `None` where there is no such table.
+/// The table's columns, and those of the tables beside it; `None` where there is no such table.
 pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Shape>, Error> {
     let columns = columns(database, contract.table.schema.as_deref(), &contract.table.name).await?;
     if columns.is_empty() {
         return Ok(None);
     }
     let mut shape = Shape { columns, ..Shape::default() };
-    for effect in &contract.effects {
-        let (schema, name) = match effect.table.split_once('.') {
+    for table in contract.related_tables() {
+        let (schema, name) = match table.split_once('.') {
             Some((schema, name)) => (Some(schema), name),
-            None => (None, effect.table.as_str()),
+            None => (None, table),
         };
         let found = self::columns(database, schema, name).await?;
         if !found.is_empty() {
-            shape.related.insert(effect.table.clone(), found);
+            shape.related.insert(table.to_owned(), found);
         }
     }
     Ok(Some(shape))

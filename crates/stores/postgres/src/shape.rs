@@ -29,22 +29,22 @@ fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A name that may hold its schema, as effects write it.
+/// A name that may hold its schema, as effects and joins write it.
 fn quoted_path(path: &str) -> String {
     path.split('.').map(quote).collect::<Vec<_>>().join(".")
 }
 
-/// The table's columns, and those of the tables that its moves insert into; `None` where there is no such table.
+/// The table's columns, and those of the tables beside it; `None` where there is no such table.
 pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Shape>, Error> {
     let columns = columns(database, &qualified(&contract.table)).await?;
     if columns.is_empty() {
         return Ok(None);
     }
     let mut shape = Shape { columns, ..Shape::default() };
-    for effect in &contract.effects {
-        let found = self::columns(database, &quoted_path(&effect.table)).await?;
+    for table in contract.related_tables() {
+        let found = self::columns(database, &quoted_path(table)).await?;
         if !found.is_empty() {
-            shape.related.insert(effect.table.clone(), found);
+            shape.related.insert(table.to_owned(), found);
         }
     }
     Ok(Some(shape))

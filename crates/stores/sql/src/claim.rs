@@ -8,7 +8,7 @@ use crate::draft::{Draft, Source};
 use crate::layout::Seen;
 use crate::table::Table;
 use crate::value::Writes;
-use crate::{Bind, Dialect, Script, Step, Yields, ident};
+use crate::{Bind, Dialect, Script, Step, Yields};
 
 pub(crate) const NO_REASON: Source = Source::Own { reason: None };
 
@@ -167,20 +167,9 @@ impl Table<'_> {
         let draft = Draft::own(self);
         let mut columns = vec![self.key()];
         let mut from = format!("{} AS t", self.name());
-        for join in &self.contract.joins {
-            let alias = self.quote(&format!("j_{}", join.alias));
-            let own = join.columns.iter();
-            columns.extend(own.map(|column| self.as_text(&format!("{alias}.{}", self.quote(column)))));
-            let on: Vec<String> = join
-                .on
-                .iter()
-                .map(|(column, (side, other))| {
-                    let side = if side == "row" { "t".to_owned() } else { self.quote(&format!("j_{side}")) };
-                    format!("{alias}.{} = {side}.{}", self.quote(column), self.quote(other))
-                })
-                .collect();
-            let table = ident::quote_path(self.dialect, &join.table);
-            from = format!("{from}\nLEFT JOIN {table} AS {alias} ON {}", on.join(" AND "));
+        for join in self.joins() {
+            columns.extend(join.columns);
+            from.push_str(&join.clause);
         }
         columns.extend(self.tallies());
         columns.push(self.epoch_millis());

@@ -60,7 +60,7 @@ fn create_plain(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Er
     Ok(statements)
 }
 
-/// What an existing table lacks: the columns that are ours to add, tables that effects fill, indexes. `existing` are
+/// What an existing table lacks: the columns that are ours to add, tables that effects fill and joins read, indexes. `existing` are
 /// the table's indexes; one that starts with the needed columns will do.
 pub fn missing(
     contract: &Contract,
@@ -79,9 +79,9 @@ pub fn missing(
             full.columns.push(ShapeColumn::new(name.clone(), types::of(contract, dialect, &name)));
         }
     }
-    for effect in &contract.effects {
-        if !shape.related.contains_key(&effect.table) {
-            statements.extend(reference::statements_of(contract, dialect, &effect.table));
+    for table in contract.related_tables() {
+        if !shape.related.contains_key(table) {
+            statements.extend(reference::statements_of(contract, dialect, table));
         }
     }
     let full = group::added(contract, dialect, full, &mut statements)?;

@@ -35,7 +35,7 @@ impl Table<'_> {
         }
         let of = |join: &'_ Join| {
             let columns = join.columns.iter();
-            columns.map(|column| format!("{}.{column}", join.alias)).collect::<Vec<_>>()
+            columns.map(|column| format!("{}.{}", join.alias, column.name)).collect::<Vec<_>>()
         };
         let counted = tallies.iter().map(|tally| tally.field.clone());
         joins.iter().flat_map(of).chain(counted).chain([CLOCK.to_owned()]).collect()

@@ -15,6 +15,7 @@ mod error;
 mod group_claim;
 mod ident;
 mod inspect;
+mod join;
 mod layout;
 mod moves;
 mod ordered;

@@ -29,7 +29,7 @@ pub use progress::Progress;
 
 use self::ring::Ring;
 use crate::bind::Given;
-use crate::{Dialect, Program, Script, Shape, render};
+use crate::{Dialect, Program, Script, Shape, join, render};
 
 /// Runs scripts on one database.
 pub trait Run: Send + Sync {
@@ -130,7 +130,12 @@ impl Opened {
         batch: usize,
     ) -> Result<Self, String> {
         let present: BTreeSet<String> = shape.columns.iter().map(|column| column.name.clone()).collect();
-        let contract = contract.resolve(&present).map_err(|missing| listed(&missing))?;
+        let unjoined = join::missing(contract, &shape);
+        let resolved = contract.resolve(&present);
+        let contract = match (resolved, unjoined.is_empty()) {
+            (Ok(contract), true) => contract,
+            (resolved, _) => return Err(listed(&resolved.err().unwrap_or_default(), unjoined)),
+        };
         let stage = contract
             .stage(stage)
             .cloned()
@@ -149,6 +154,6 @@ impl Opened {
     }
 }
 
-fn listed(missing: &[Missing]) -> String {
-    missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+fn listed(missing: &[Missing], unjoined: Vec<String>) -> String {
+    missing.iter().map(ToString::to_string).chain(unjoined).collect::<Vec<_>>().join("; ")
 }

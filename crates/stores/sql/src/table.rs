@@ -212,7 +212,7 @@ fn foreign_names(contract: &Contract) -> BTreeSet<String> {
     for join in &contract.joins {
         names.insert(join.alias.clone());
         names.extend(join.table.split('.').map(str::to_owned));
-        names.extend(join.columns.iter().cloned());
+        names.extend(join.columns.iter().map(|column| column.name.clone()));
         for (column, (alias, other)) in &join.on {
             names.extend([column.clone(), alias.clone(), other.clone()]);
         }

@@ -13,17 +13,17 @@ use crate::connect::Database;
 const COLUMNS: &str = "SELECT name, type, \"notnull\" = 0 AND pk = 0, dflt_value IS NOT NULL OR hidden > 1 \
     FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid";
 
-/// The table's columns, and those of the tables that its moves insert into; `None` where there is no such table.
+/// The table's columns, and those of the tables beside it; `None` where there is no such table.
 pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Shape>, Error> {
     let columns = columns(database, &contract.table.name).await?;
     if columns.is_empty() {
         return Ok(None);
     }
     let mut shape = Shape { columns, ..Shape::default() };
-    for effect in &contract.effects {
-        let found = self::columns(database, &effect.table).await?;
+    for table in contract.related_tables() {
+        let found = self::columns(database, table).await?;
         if !found.is_empty() {
-            shape.related.insert(effect.table.clone(), found);
+            shape.related.insert(table.to_owned(), found);
         }
     }
     Ok(Some(shape))

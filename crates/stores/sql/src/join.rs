@@ -1,0 +1,103 @@
+//! Tables that feed the composer: which of them this database has, and what of them is read.
+//!
+//! Invariant: the fields are the same whatever is there. What is absent and may be reads as NULL; what must be there is
+//! told when the lane opens, never by a failing query.
+
+use std::collections::BTreeSet;
+
+use postrider_contract::{Contract, Join};
+
+use crate::table::Table;
+use crate::{Shape, ident};
+
+/// One join, as SQL.
+pub(crate) struct Joined {
+    pub columns: Vec<String>,
+    /// Empty where there is nothing to join.
+    pub clause: String,
+}
+
+impl Table<'_> {
+    /// All joins in their order.
+    pub fn joins(&self) -> Vec<Joined> {
+        let there = there(self.contract, self.shape);
+        let of = |join: &Join| {
+            let is_there = there.contains(join.alias.as_str());
+            Joined {
+                columns: join
+                    .columns
+                    .iter()
+                    .map(|column| self.joined_column(join, &column.name, is_there))
+                    .collect(),
+                clause: if is_there { self.join_clause(join) } else { String::new() },
+            }
+        };
+        self.contract.joins.iter().map(of).collect()
+    }
+
+    fn joined_column(&self, join: &Join, column: &str, is_there: bool) -> String {
+        if is_there && has(self.shape, &join.table, column) {
+            return self.as_text(&format!("{}.{}", self.alias(&join.alias), self.quote(column)));
+        }
+        self.as_text("NULL")
+    }
+
+    fn join_clause(&self, join: &Join) -> String {
+        let alias = self.alias(&join.alias);
+        let equal = |(column, (side, other)): &(String, (String, String))| {
+            let side = if side == "row" { "t".to_owned() } else { self.alias(side) };
+            format!("{alias}.{} = {side}.{}", self.quote(column), self.quote(other))
+        };
+        let on: Vec<String> = join.on.iter().map(equal).collect();
+        let table = ident::quote_path(self.dialect, &join.table);
+        format!("\nLEFT JOIN {table} AS {alias} ON {}", on.join(" AND "))
+    }
+
+    fn alias(&self, name: &str) -> String {
+        self.quote(&format!("j_{name}"))
+    }
+}
+
+fn has(shape: &Shape, table: &str, column: &str) -> bool {
+    shape.related.get(table).is_some_and(|columns| columns.iter().any(|known| known.name == column))
+}
+
+/// The joins whose table is there, with every column that they are joined by.
+fn there<'a>(contract: &'a Contract, shape: &Shape) -> BTreeSet<&'a str> {
+    let mut there = BTreeSet::new();
+    for join in &contract.joins {
+        let reaches = |side: &str, column: &str| {
+            let other = contract.joins.iter().find(|other| other.alias == side && there.contains(side));
+            side == "row" || other.is_some_and(|other| has(shape, &other.table, column))
+        };
+        let joins = |(column, (side, other)): &(String, (String, String))| {
+            has(shape, &join.table, column) && reaches(side, other)
+        };
+        if join.on.iter().all(joins) {
+            there.insert(join.alias.as_str());
+        }
+    }
+    there
+}
+
+/// What the contract needs of joined tables and this database lacks, a sentence each.
+pub(crate) fn missing(contract: &Contract, shape: &Shape) -> Vec<String> {
+    let mut missing = Vec::new();
+    for join in contract.joins.iter().filter(|join| !join.optional) {
+        let (table, needed_by) = (&join.table, format!("the contract's `join.{}` needs it", join.alias));
+        if !shape.related.contains_key(table) {
+            missing.push(format!("table {table} is missing: {needed_by}"));
+            continue;
+        }
+        let own = join.on.iter().map(|(column, _)| column);
+        let read = join.columns.iter().filter(|column| !column.optional).map(|column| &column.name);
+        let lacking: BTreeSet<&String> =
+            own.chain(read).filter(|column| !has(shape, table, column)).collect();
+        missing
+            .extend(lacking.iter().map(|column| format!("column {table}.{column} is missing: {needed_by}")));
+    }
+    missing
+}
+
+#[cfg(test)]
+mod tests;
