@@ -2,7 +2,7 @@
 
 The local part of a recipient scripts the answer, so that any number of tests share one server:
 
-    rcpt-550-…@    RCPT is answered with 550 (any code; 4xx works too)
+    rcpt-550-…@    RCPT is answered with 550 (any code; 4xx works too); rcpt-550=5.2.1-…@ with this enhanced code
     data-554-…@    the message is answered with 554 after the final dot, and not journaled
     once-451-…@    RCPT is answered with 451 the first time this address is seen, then accepted
     hangup-…@      the message is journaled, then the connection is closed without an answer
@@ -27,7 +27,8 @@ REFUSALS = {"530": "5.7.0", "535": "5.7.8", "550": "5.1.1", "552": "5.2.2", "553
 
 
 def answer(code):
-    enhanced = {**DELAYS, **REFUSALS}.get(code, f"{code[0]}.0.0")
+    code, _, enhanced = code.partition("=")
+    enhanced = enhanced or {**DELAYS, **REFUSALS}.get(code, f"{code[0]}.0.0")
     return f"{code} {enhanced} as the address asked"
 
 

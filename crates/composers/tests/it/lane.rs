@@ -2,6 +2,7 @@
 //! that stands still until something waits for it.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use postrider_contract::{Contract, Layer};
 use postrider_engine::{Engine, Lane, Limits};
 use postrider_mail::LiveTemplates;
 use postrider_mail::address::parse_mailbox;
-use postrider_seams::{Dice, Envelope, Outcome, RowId, Transport, Value, transport};
+use postrider_seams::{Content, Dice, Envelope, Outcome, RowId, Transport, Value, transport};
 use postrider_store_memory::{MemoryStore, MemoryTable, Row};
 use tokio::time::Instant;
 
@@ -46,6 +47,8 @@ pub struct Script {
     replies: Mutex<VecDeque<Reply>>,
     started: Instant,
     pub calls: Mutex<Vec<Duration>>,
+    /// The provider-level key and the Message-ID of each call.
+    pub keys: Mutex<Vec<[String; 2]>>,
 }
 
 #[async_trait]
@@ -60,6 +63,8 @@ impl Transport for Script {
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
         assert_eq!(batch.len(), 1, "one mail a call");
+        let Content::Mail(mail) = &batch[0].content else { panic!("a mail") };
+        self.keys.lock().unwrap().push([batch[0].dedupe.clone(), mail.message_id.clone()]);
         self.calls.lock().unwrap().push(self.started.elapsed());
         let reply = self.replies.lock().unwrap().pop_front();
         match reply.expect("the script foresees every call") {
@@ -86,6 +91,7 @@ pub struct Running {
     pub script: Arc<Script>,
     pub store: Arc<MemoryStore>,
     engine: Engine,
+    _templates: tempfile::TempDir,
 }
 
 pub fn text(text: &str) -> Value {
@@ -133,12 +139,14 @@ pub fn start(changes: &[(&str, Value)], over: &str, replies: Vec<Reply>) -> Runn
         replies: Mutex::new(replies.into()),
         started: Instant::now(),
         calls: Mutex::default(),
+        keys: Mutex::default(),
     });
+    let templates = templates();
     let engine = Engine::new(Arc::new(Even));
     engine.start(Lane {
         name: "notify".to_owned(),
         stage: 0,
-        composer: Arc::new(MailJobComposer::new(settings(&contract))),
+        composer: Arc::new(MailJobComposer::new(settings(&contract, templates.path()))),
         contract: Arc::new(contract),
         store: store.clone(),
         transport: script.clone(),
@@ -154,16 +162,27 @@ pub fn start(changes: &[(&str, Value)], over: &str, replies: Vec<Reply>) -> Runn
             single: false,
         },
     });
-    Running { table, script, store, engine }
+    Running { table, script, store, engine, _templates: templates }
 }
 
-fn settings(contract: &Contract) -> Settings {
+/// Version 2 wants a variable that no job has; version 3 is in one language only.
+fn templates() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (locale, body) in [("v2/en-US", "{{ professor }}"), ("v3/fr", "{{ courseTitle }}")] {
+        let place = folder.path().join("open-seat").join(locale);
+        std::fs::create_dir_all(&place).expect("a folder");
+        std::fs::write(place.join("body.txt"), body).expect("a file");
+    }
+    folder
+}
+
+fn settings(contract: &Contract, templates: &Path) -> Settings {
     let stage = &contract.stages[0];
     let mut mail = email::Settings::new("notify");
     mail.from = Some(parse_mailbox("seats@example.org").expect("an address"));
     Settings {
         mail: Arc::new(mail),
-        templates: LiveTemplates::open(None, "en-US").expect("the shipped ones"),
+        templates: LiveTemplates::open(Some(templates), "en-US").expect("they can be read"),
         locale: "en-US".to_owned(),
         zone: Zone::UTC,
         manage_url: Pattern::parse("https://seats.example/{subscription_id}").expect("a pattern"),

@@ -50,6 +50,15 @@ fn told(code: &str, message: &str) -> serde_json::Value {
     json!({ "provider": "stub", "status": "failed", "code": code, "message": message })
 }
 
+/// A payload that asks for a version of the template.
+fn of_version(version: &str) -> Value {
+    let payload = json!({
+        "courseTitle": "A", "courseString": "B", "sectionNumber": "1", "meetingSummary": "Mon",
+        "template": { "version": version },
+    });
+    text(&payload.to_string())
+}
+
 fn case(line: &'static str) -> Case {
     Case {
         line,
@@ -77,6 +86,9 @@ fn cases() -> Vec<Case> {
         Case { row: vec![("subscription_status", text("unsubscribed"))], status: "skipped", error: json!({ "code": "unsubscribed", "message": "the subscriber has unsubscribed" }), calls: vec![], ..case("terminal: unsubscribed row") },
         Case { row: vec![("contact_type", text("sms"))], status: "skipped", error: json!({ "code": "unsupported_contact", "message": "the contact type is \"sms\", not \"email\"" }), calls: vec![], ..case("terminal: non-email contact") },
         Case { row: vec![("contact_value", text("ann"))], status: "skipped", error: json!({ "code": "invalid_recipient", "message": "\"ann\" is not an address: there is no @ with something on both sides of it" }), calls: vec![], ..case("terminal: invalid recipient") },
+        Case { row: vec![("payload", of_version("v3"))], status: "failed", error: json!({ "status": "failed", "code": "template_missing_locale", "message": "template open-seat@v3 has neither the locale \"en-us\" nor the default en-us" }), calls: vec![], ..case("terminal: template missing locale") },
+        Case { row: vec![("payload", of_version("v2"))], status: "failed", error: json!({ "status": "failed", "code": "template_variable_missing", "message": "template open-seat/v2/en-US/body.txt needs the variable professor, which the row does not have" }), calls: vec![], ..case("terminal: template missing variable") },
+        Case { sender: vec![Reply::Says(Outcome::Skipped(failure("invalid_recipient", "no such mailbox")))], status: "skipped", error: json!({ "code": "invalid_recipient", "message": "no such mailbox" }), ..case("terminal: a recipient that the sender says is not there") },
         Case { row: vec![("payload", text("{\"version\":\"2.0\"}"))], status: "failed", error: json!({ "status": "failed", "code": "validation_error", "message": "version: \"2.0\" is not 1.x, which this worker reads" }), calls: vec![], ..case("terminal: ops must act") },
         Case { sender: vec![retryable("1"), retryable("2"), retryable("3")], status: "failed", attempts: 3, error: told("provider_error", "3"), calls: vec![0, 0, 2], ..case("dead letter: at maxAttempts, the last attempt preserved") },
         Case { row: vec![("fanout_attempts", Value::Int(2))], sender: vec![sent("m")], attempts: 3, ..case("dead letter: sent wins") },
@@ -84,6 +96,7 @@ fn cases() -> Vec<Case> {
         Case { row: vec![("fanout_attempts", Value::Int(3))], status: "failed", attempts: 3, error: json!({ "code": "failed", "message": "attempts spent" }), calls: vec![], ..case("dead letter: a pending row at the limit is not sent") },
         Case { row: vec![("fanout_attempts", Value::Int(3)), ("error", text("{\"code\":\"network_error\"}"))], status: "failed", attempts: 3, error: json!({ "code": "network_error" }), calls: vec![], ..case("dead letter: what is there is preserved") },
         Case { sender: vec![retryable("1")], over: "[attempts]\nmax = 1", status: "failed", error: told("provider_error", "1"), ..case("dead letter: maxAttempts is a setting") },
+        Case { sender: vec![Reply::Says(Outcome::Uncertain(failure("network_error", "no answer"))), sent("m")], attempts: 2, calls: vec![0, 0], ..case("no answer is a completed try, and retryable") },
         Case { sender: vec![Reply::Throws, sent("m")], attempts: 2, calls: vec![0, 0], ..case("a sender that throws all the same is a retryable try") },
     ]
 }
@@ -160,6 +173,35 @@ async fn n01_n13_the_lock_of_a_crashed_worker_runs_out_after_its_ttl_and_costs_n
     assert!(calls.len() == 1 && (120..=135).contains(&calls[0]), "{calls:?}");
     assert_eq!(running.row()["fanout_attempts"], Value::Int(1), "the take-over itself is no attempt");
     running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn n08_every_send_of_a_row_has_the_same_key_for_the_provider() {
+    let running = start(&[], "", vec![retryable("1"), Reply::Throws, sent("m")]);
+    running.rest().await;
+    let keys = running.script.keys.lock().unwrap().clone();
+    assert_eq!(keys.len(), 3);
+    assert_eq!(
+        keys[0][0], "key:3",
+        "the dedupe key, and the subscription: an event's subscribers share the key"
+    );
+    assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn n09_every_retryable_code_is_tried_again() {
+    for code in ["rate_limited", "network_error", "provider_error", "unknown"] {
+        let first = Reply::Says(Outcome::Retryable(failure(code, "not now")));
+        let running = start(&[], "", vec![first, sent("m")]);
+        running.rest().await;
+        assert_eq!(
+            (running.status().as_str(), &running.row()["fanout_attempts"]),
+            ("sent", &Value::Int(2)),
+            "{code}"
+        );
+        running.end().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

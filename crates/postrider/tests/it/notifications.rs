@@ -1,8 +1,14 @@
-//! The guide's ten minutes, and bad input, through the real binary on SQLite and PostgreSQL, MariaDB too.
+//! Notifications through the real binary: the guide's ten minutes; bad input, operators, senders and templates below.
+
+mod bad_input;
+mod operator;
+mod refusals;
+mod senders;
+mod tables;
+mod templates;
 
 use std::process::Command;
 
-use crate::rig::database::{Kind, fresh};
 use crate::rig::sql::{Cell, Sql};
 use crate::rig::wait::{PATIENCE, until};
 use crate::shop::Shop;
@@ -91,101 +97,35 @@ async fn n12_the_example_fans_out_and_each_subscriber_is_told_or_not() {
     drop(running);
 }
 
-/// What is wrong with each row, and what becomes of it.
-const BAD: [(&str, &str, &str, &str, &str); 8] = [
-    // contact, metadata, payload, status, code
-    ("fine@example.net", "", "", "sent", ""),
-    (
-        "a@example.net",
-        "",
-        r#"{"courseTitle":"A","sectionNumber":"1","template":{"id":"no-such"}}"#,
-        "failed",
-        "validation_error",
-    ),
-    (
-        "b@example.net",
-        "",
-        r#"{"courseTitle":"A","sectionNumber":"1","template":{"version":"v9"}}"#,
-        "failed",
-        "template_missing_locale",
-    ),
-    ("c@example.net", "", r#"{"sectionNumber":"1"}"#, "failed", "validation_error"),
-    ("d@example.net", "{broken", "", "failed", "validation_error"),
-    ("e@example.net", "", r#"{"version":"2.0"}"#, "failed", "validation_error"),
-    ("f@example.net\nBcc: eve@example.net", "", "", "skipped", "invalid_recipient"),
-    (
-        "g@example.net",
-        r#"{"preferences":{"deliveryWindow":{"startMinutes":-5,"endMinutes":9999}}}"#,
-        "",
-        "failed",
-        "validation_error",
-    ),
-];
+/// What a payload must have where no section has it.
+const PAYLOAD: &str =
+    r#"{"courseTitle":"Algorithms","sectionNumber":"03","courseString":"01:198","meetingSummary":"Mon"}"#;
 
-async fn bad_input(kind: Kind) {
-    let shop = Shop::new(None);
-    let (url, sql) = fresh(kind, "notify", &shop).await;
-    std::fs::write(shop.path("postrider.toml"), settings(&url)).expect("the settings can be written");
-    shop.run(&["migrate"]).fine();
-    let fine =
-        r#"{"courseTitle":"Algorithms","sectionNumber":"03","courseString":"01:198","meetingSummary":"Mon"}"#;
-    for (at, (contact, metadata, payload, ..)) in BAD.iter().enumerate() {
-        let id = Cell::Sql((at + 1).to_string());
-        // What the payload of a bad row leaves out, no section has either.
-        let payload = match *payload {
-            "" => fine.to_owned(),
-            bad => bad.replacen('{', r#"{"courseString":"01:198","meetingSummary":"Mon","#, 1),
-        };
-        let event = [
-            ("open_event_id", id.clone()),
-            ("term_id", "2026F".into()),
-            ("campus_code", "NB".into()),
-            ("index_number", "07214".into()),
-            ("status_after", "Open".into()),
-            ("event_at", Cell::Sql(sql.now().to_owned())),
-            ("dedupe_key", "key".into()),
-            ("payload", payload.as_str().into()),
-        ];
-        sql.insert("open_events", &event).await;
-        let mut person = vec![
-            ("subscription_id", id.clone()),
-            ("contact_value", (*contact).into()),
-            ("unsubscribe_token", "t".into()),
-        ];
-        if !metadata.is_empty() {
-            person.push(("metadata", (*metadata).into()));
-        }
-        sql.insert("subscriptions", &person).await;
-        let notification =
-            [("open_event_id", id.clone()), ("subscription_id", id), ("dedupe_key", "key".into())];
-        sql.insert("open_event_notifications", &notification).await;
+/// An event, its one subscriber and the notification, all with the same id.
+async fn seat(sql: &Sql, id: usize, contact: &str, payload: &str, metadata: &str) {
+    let id = Cell::Sql(id.to_string());
+    let event = [
+        ("open_event_id", id.clone()),
+        ("term_id", "2026F".into()),
+        ("campus_code", "NB".into()),
+        ("index_number", "07214".into()),
+        ("status_after", "Open".into()),
+        ("event_at", Cell::Sql(sql.now().to_owned())),
+        ("dedupe_key", "key".into()),
+        ("payload", payload.into()),
+    ];
+    sql.insert("open_events", &event).await;
+    let mut person = vec![
+        ("subscription_id", id.clone()),
+        ("contact_value", contact.into()),
+        ("unsubscribe_token", "t".into()),
+    ];
+    if !metadata.is_empty() {
+        person.push(("metadata", metadata.into()));
     }
-    let running = shop.start();
-    at_rest(&sql).await;
-    for (row, (contact, _, _, status, code)) in told(&sql).await.iter().zip(&BAD) {
-        assert_eq!((row[0].as_str(), row[1].as_str(), row[2].as_str()), (*contact, *status, "1"), "{row:?}");
-        let error: serde_json::Value = serde_json::from_str(&row[3]).expect("the error is JSON");
-        if !code.is_empty() {
-            assert_eq!(error["code"], *code, "{row:?}");
-        }
-    }
-    assert_eq!(sql.count("subscription_events").await, Some(1), "one row was sent");
-    drop(running);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n05_bad_rows_are_told_and_the_others_go_on_on_sqlite() {
-    bad_input(Kind::Sqlite).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n05_bad_rows_are_told_and_the_others_go_on_on_postgres() {
-    bad_input(Kind::Postgres).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n05_bad_rows_are_told_and_the_others_go_on_on_mariadb() {
-    bad_input(Kind::MariaDb).await;
+    sql.insert("subscriptions", &person).await;
+    let notification = [("open_event_id", id.clone()), ("subscription_id", id), ("dedupe_key", "key".into())];
+    sql.insert("open_event_notifications", &notification).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

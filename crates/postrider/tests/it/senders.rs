@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::shop::{SQLITE, Shop, count, eventually_count};
 
 /// A provider that answers every request so; and the keys against repeats that it saw.
-fn provider(answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
+pub fn provider(answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let keys: Arc<Mutex<Vec<String>>> = Arc::default();

@@ -1,0 +1,100 @@
+//! Each kind of bad row ends as N5 says, with its code, and the others go on; on each database.
+
+use super::{PAYLOAD, at_rest, seat, settings, told};
+use crate::rig::database::{Kind, fresh};
+use crate::shop::Shop;
+
+/// A row, and what becomes of it.
+struct Row {
+    contact: &'static str,
+    metadata: &'static str,
+    payload: &'static str,
+    status: &'static str,
+    code: &'static str,
+}
+
+const FINE: Row = Row { contact: "fine@example.net", metadata: "", payload: "", status: "sent", code: "" };
+const BAD: Row = Row { contact: "bad@example.net", status: "failed", code: "validation_error", ..FINE };
+
+const ROWS: [Row; 14] = [
+    FINE,
+    // Unknown template, version, and one that is a path.
+    Row { payload: r#"{"courseTitle":"A","sectionNumber":"1","template":{"id":"no-such"}}"#, ..BAD },
+    Row {
+        payload: r#"{"courseTitle":"A","sectionNumber":"1","template":{"version":"v9"}}"#,
+        code: "template_missing_locale",
+        ..BAD
+    },
+    Row { payload: r#"{"courseTitle":"A","sectionNumber":"1","template":{"version":"../v1"}}"#, ..BAD },
+    // A variable that the schema asks for, and one that only this template does.
+    Row { payload: r#"{"sectionNumber":"1"}"#, ..BAD },
+    Row {
+        payload: r#"{"courseTitle":"A","sectionNumber":"1","template":{"version":"v2"}}"#,
+        code: "template_variable_missing",
+        ..BAD
+    },
+    // Broken JSON.
+    Row { metadata: "{broken", ..BAD },
+    Row { metadata: "[]", ..BAD },
+    Row { payload: "{broken", ..BAD },
+    // Wrong version.
+    Row { payload: r#"{"version":"2.0"}"#, ..BAD },
+    // A newline in the address.
+    Row {
+        contact: "f@example.net\nBcc: eve@example.net",
+        status: "skipped",
+        code: "invalid_recipient",
+        ..FINE
+    },
+    // Windows of nonsense.
+    Row { metadata: r#"{"preferences":{"deliveryWindow":{"startMinutes":-5,"endMinutes":9999}}}"#, ..BAD },
+    Row { metadata: r#"{"preferences":{"deliveryWindow":{"startMinutes":"noon"}}}"#, ..BAD },
+    FINE,
+];
+
+async fn bad_input(kind: Kind) {
+    let shop = Shop::new(None);
+    let (url, sql) = fresh(kind, "notify", &shop).await;
+    let text = settings(&url).replace("[mail]", "[mail]\ntemplates = \"templates\"");
+    std::fs::write(shop.path("postrider.toml"), text).expect("the settings can be written");
+    let template = shop.path("templates/open-seat/v2/en-US");
+    std::fs::create_dir_all(&template).expect("the folder can be made");
+    std::fs::write(template.join("body.txt"), "{{ professor }}").expect("the template can be written");
+    shop.run(&["migrate"]).fine();
+    for (at, row) in ROWS.iter().enumerate() {
+        // What the payload of a bad row leaves out, no section has either.
+        let payload = match row.payload {
+            "" => PAYLOAD.to_owned(),
+            bad => bad.replacen("{\"", r#"{"courseString":"01:198","meetingSummary":"Mon",""#, 1),
+        };
+        seat(&sql, at + 1, row.contact, &payload, row.metadata).await;
+    }
+    let running = shop.start();
+    at_rest(&sql).await;
+    let ended = told(&sql).await;
+    assert_eq!(ended.len(), ROWS.len());
+    for (found, row) in ended.iter().zip(&ROWS) {
+        assert_eq!(found[..3], [row.contact, row.status, "1"], "{found:?}");
+        let error: serde_json::Value = serde_json::from_str(&found[3]).expect("the error is JSON");
+        let code = error["code"].as_str().unwrap_or_default();
+        assert_eq!(code, row.code, "{found:?}");
+        assert_eq!(error["message"].is_string(), !row.code.is_empty(), "{found:?}");
+    }
+    assert_eq!(sql.count("subscription_events").await, Some(2), "two rows were sent");
+    drop(running);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n05_bad_rows_are_told_and_the_others_go_on_on_sqlite() {
+    bad_input(Kind::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n05_bad_rows_are_told_and_the_others_go_on_on_postgres() {
+    bad_input(Kind::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n05_bad_rows_are_told_and_the_others_go_on_on_mariadb() {
+    bad_input(Kind::MariaDb).await;
+}

@@ -1,0 +1,93 @@
+//! An operator's requeue, as the specification says it: pending, no attempts, no error; and no lock.
+
+use super::{PAYLOAD, at_rest, seat, settings};
+use crate::rig::database::{Kind, fresh};
+use crate::rig::sql::Sql;
+use crate::shop::Shop;
+
+/// How each row was left, in its columns.
+const LEFT: [(&str, &str); 5] = [
+    ("failed", r#"{"code":"provider_error"}"#),
+    ("skipped", r#"{"code":"notify_on"}"#),
+    ("expired", r#"{"code":"expired"}"#),
+    ("sent", r#"{"status":"sent"}"#),
+    ("pending", ""),
+];
+
+/// Status, attempts, error, who has the lock, and whether there is one.
+async fn rows(sql: &Sql) -> Vec<String> {
+    let columns = ["fanout_status", "fanout_attempts", "error", "locked_by"].map(|column| sql.text(column));
+    let query = format!(
+        "SELECT {}, CASE WHEN locked_at IS NULL THEN 'free' ELSE 'locked' END FROM open_event_notifications \
+         ORDER BY notification_id",
+        columns.join(", ")
+    );
+    let rows = sql.rows(&query).await.expect("the table can be read");
+    let told = |row: Vec<Option<String>>| {
+        row.into_iter().map(|cell| cell.unwrap_or_else(|| "-".to_owned())).collect::<Vec<_>>().join(" ")
+    };
+    rows.into_iter().map(told).collect()
+}
+
+async fn requeued(kind: Kind) {
+    let shop = Shop::new(None);
+    let (url, sql) = fresh(kind, "requeue", &shop).await;
+    std::fs::write(shop.path("postrider.toml"), settings(&url)).expect("the settings can be written");
+    shop.run(&["migrate"]).fine();
+    for (at, (status, error)) in LEFT.iter().enumerate() {
+        let id = at + 1;
+        seat(&sql, id, &format!("p{id}@example.net"), PAYLOAD, "").await;
+        // A lock that another program left behind is cleared as well; the one of a live worker is not ours to take.
+        let error = if error.is_empty() { "NULL".to_owned() } else { format!("'{error}'") };
+        sql.must(&format!(
+            "UPDATE open_event_notifications SET fanout_status = '{status}', fanout_attempts = 2, error = {error}, \
+             locked_by = 'other', locked_at = {} WHERE subscription_id = {id}",
+            sql.now()
+        ))
+        .await;
+    }
+    let ids: Vec<String> = sql
+        .rows(&format!("SELECT {} FROM open_event_notifications ORDER BY 1", sql.text("notification_id")))
+        .await
+        .expect("the table can be read")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect();
+    let mut words = vec!["requeue", "notify"];
+    words.extend(ids.iter().map(String::as_str));
+    let said = shop.run(&words).fine();
+    assert_eq!(said.out, "3\n");
+    assert!(said.err.contains("2 of 5 rows"), "{}", said.err);
+    let fresh = "pending 0 - - free";
+    let sent = format!("sent 2 {} other locked", LEFT[3].1);
+    assert_eq!(rows(&sql).await, [fresh, fresh, fresh, sent.as_str(), "pending 2 - other locked"]);
+    let running = shop.start();
+    at_rest_but_one(&sql).await;
+    let anew =
+        sql.count("open_event_notifications WHERE fanout_status = 'sent' AND fanout_attempts = 1").await;
+    assert_eq!(anew, Some(3));
+    drop(running);
+}
+
+/// The row that another worker holds stays as it is.
+async fn at_rest_but_one(sql: &Sql) {
+    sql.must("UPDATE open_event_notifications SET fanout_status = 'expired' WHERE locked_by = 'other' AND fanout_status = 'pending'")
+        .await;
+    at_rest(sql).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n06_requeued_rows_start_anew_on_sqlite() {
+    requeued(Kind::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n06_requeued_rows_start_anew_on_postgres() {
+    requeued(Kind::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n06_requeued_rows_start_anew_on_mariadb() {
+    requeued(Kind::MariaDb).await;
+}

@@ -1,0 +1,64 @@
+//! What a receiver's enhanced code does to a row of each mail contract, and to the list of those who get no mail.
+
+use super::{PAYLOAD, at_rest, seat, settings};
+use crate::rig::relay::Relay;
+use crate::rig::sql::Sql;
+use crate::rig::wait::{PATIENCE, until};
+use crate::shop::Shop;
+
+/// The answer to RCPT, whether the address is listed then, and what becomes of the notification.
+const CODES: [(&str, bool, &str); 8] = [
+    ("550=5.1.1", true, "skipped"),
+    ("550=5.1.2", true, "skipped"),
+    ("556=5.1.10", true, "skipped"),
+    ("550=5.2.1", true, "skipped"),
+    ("550=5.7.1", false, "failed"),
+    ("550=5.7.26", false, "failed"),
+    ("554=5.7.0", false, "failed"),
+    ("552=5.2.2", false, "failed"),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n05_m09_codes_of_a_mailbox_that_is_not_there_end_the_row_and_list_the_address() {
+    let shop = Shop::new(None);
+    let relay = Relay::shared();
+    let text = settings("sqlite:app.db").replace("file:mails", &format!("smtp://{}", relay.address))
+        + "\n[lanes.mail]\ncontract = \"mail_outbox\"\n";
+    std::fs::write(shop.path("postrider.toml"), text).expect("the settings can be written");
+    shop.run(&["migrate"]).fine();
+    let sql = Sql::sqlite(&shop.path("app.db"));
+    let mark = format!("{:08x}", rand::random::<u32>());
+    let address = |code: &str, lane: &str| format!("rcpt-{code}-{lane}-{mark}@example.com");
+    for (at, (code, ..)) in CODES.iter().enumerate() {
+        seat(&sql, at + 1, &address(code, "notify"), PAYLOAD, "").await;
+        let to = address(code, "mail");
+        shop.run(&["send", "mail", "--lane", "mail", "--to", &to, "--subject", &mark, "--text", "hi"]).fine();
+    }
+    let running = shop.start();
+    at_rest(&sql).await;
+    until("every mail failed", PATIENCE, || async {
+        (sql.count("mail_outbox WHERE status = 'failed' AND retry_count = 1").await? == CODES.len() as u64)
+            .then_some(())
+    })
+    .await;
+    let query = "SELECT fanout_status, CAST(fanout_attempts AS TEXT), json_extract(error, '$.code'), \
+                 json_extract(error, '$.message') FROM open_event_notifications ORDER BY subscription_id";
+    let rows = sql.rows(query).await.expect("the table can be read");
+    for (row, (code, _, status)) in rows.iter().zip(&CODES) {
+        let text: Vec<&str> = row.iter().map(|cell| cell.as_deref().unwrap_or("-")).collect();
+        assert_eq!(text[..3], [*status, "1", "invalid_recipient"], "{code}: {text:?}");
+        let enhanced = code.split('=').next_back().expect("it has one");
+        assert!(text[3].contains(enhanced), "{code}: {text:?}");
+    }
+    let mut expected: Vec<String> = CODES
+        .iter()
+        .filter(|(_, listed, _)| *listed)
+        .flat_map(|(code, ..)| ["mail", "notify"].map(|lane| address(code, lane)))
+        .collect();
+    expected.sort();
+    let said = shop.run(&["suppress", "list", "--json"]).fine();
+    let listed: Vec<String> =
+        said.json().iter().map(|entry| entry["entry"].as_str().unwrap_or_default().to_owned()).collect();
+    assert_eq!(listed, expected);
+    drop(running);
+}
