@@ -61,6 +61,18 @@ pub enum ColumnKind {
     Json,
 }
 
+/// What a pool may have; `None` is no limit.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PoolLimits {
+    pub concurrency: Option<i64>,
+    pub rate: Option<i64>,
+    pub paused: bool,
+}
+
+/// The table of pools, for a database that has none.
+pub const CREATE_POOLS: &str = "CREATE TABLE dispatch_pools (id varchar(64) NOT NULL PRIMARY KEY, \
+    concurrency integer, rate_per_minute integer, paused boolean NOT NULL)";
+
 /// One table, made for one trial, with its own connection that no store shares.
 #[async_trait]
 pub trait Arena: Send + Sync {
@@ -83,6 +95,9 @@ pub trait Arena: Send + Sync {
 
     /// Writes columns of one row, as another program would, past every fence.
     async fn update(&self, id: &Cell, changes: &Row);
+
+    /// Writes a pool's limits, as its owner would.
+    async fn set_pool(&self, name: &str, limits: PoolLimits);
 
     /// The trial is over: nothing of it is left.
     async fn close(&self) {}

@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use crate::arena::Kind;
 use crate::laws::{
     attempts, claim, content, due, effects, fence, foreign, group_ends, group_fire, group_keys, groups,
-    locks, operator, purge, recovery, settle, sweeps,
+    locks, operator, pools, purge, recovery, settle, sweeps,
 };
 use crate::subject::Subject;
 use crate::trial::Trial;
@@ -125,6 +125,12 @@ laws! {
     group_keys::every_group_has_its_turn [groups::no_group] "However many groups, each is delivered whole and in order by claims smaller than their number.";
     group_keys::new_group_among_held_ones [groups::no_group] "A new group is found at once, however many held ones come before it.";
     groups::runs_grow_when_few_groups_are_free [groups::no_group] "A single free group fills a whole claim.";
+    pools::full_pool_delays_no_other [pools::no_pools] "A full pool's rows wait as they are, whatever their number, and delay no others; a pool that nobody knows has no limit.";
+    pools::pool_limit_over_workers [pools::no_pools] "However many workers claim at once, no more rows of a pool are in flight than its limit.";
+    pools::paused_pool_waits [pools::no_pools] "A paused pool's rows wait, unwritten; resumed, they go.";
+    pools::rate_over_workers [pools::no_pools] "A pool's rate holds for all workers together, tells when the next may go, and counts only what was tried.";
+    pools::clients_take_turns [pools::no_turns] "However many rows of one client wait, a claim takes those of another as well.";
+    pools::ordered_rows_need_permits [pools::no_ordered_pools] "Ordered rows go with their pool's permits, in order; a full pool holds its own groups alone.";
     foreign::foreign_worker [foreign::no_foreign_worker] "A worker that runs the specification's own SQL beside ours is safe: no row goes to both.";
     locks::locks_are_exclusive [always] "A named lock has one owner, who can renew it and give it back; it runs out.";
     locks::pause_is_shared [always] "A pause is seen by every worker on the database.";

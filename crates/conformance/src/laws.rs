@@ -13,6 +13,7 @@ pub(crate) mod group_keys;
 pub(crate) mod groups;
 pub(crate) mod locks;
 pub(crate) mod operator;
+pub(crate) mod pools;
 pub(crate) mod purge;
 pub(crate) mod recovery;
 pub(crate) mod settle;

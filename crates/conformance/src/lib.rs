@@ -16,7 +16,7 @@ pub mod subject;
 pub mod table;
 pub mod trial;
 
-pub use arena::{Arena, ColumnKind, Foreign, Kind, TableColumn};
+pub use arena::{Arena, CREATE_POOLS, ColumnKind, Foreign, Kind, PoolLimits, TableColumn};
 pub use cell::{Cell, Row};
 pub use law::{LAWS, Law};
 pub use subject::Subject;

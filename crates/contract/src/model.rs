@@ -31,6 +31,7 @@ pub struct Contract {
     pub due: Due,
     pub claim: Claim,
     pub group: Option<Group>,
+    pub pool: Option<Pool>,
     pub sweeps: Vec<Sweep>,
     pub cancel: Option<OperatorMove>,
     pub requeue: Option<OperatorMove>,
@@ -175,6 +176,17 @@ impl Contract {
 
     pub fn stage(&self, name: &str) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.name == name)
+    }
+
+    /// The tables beside its own that its statements name: what moves insert into, and where pools have their limits.
+    pub fn related_tables(&self) -> impl Iterator<Item = &str> {
+        let effects = self.effects.iter().map(|effect| effect.table.as_str());
+        effects.chain(self.pool.iter().map(|pool| pool.table.as_str()))
+    }
+
+    /// Are its rows claimed by shares: by pool, and turn and turn about?
+    pub fn has_shares(&self) -> bool {
+        self.claim.fair.is_some() || (self.pool.is_some() && self.column(Role::Pool).is_some())
     }
 
     /// The column that plays `role`; the id's is the table's key.

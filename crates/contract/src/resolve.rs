@@ -72,6 +72,9 @@ impl Contract {
             state.conditions.iter().for_each(|(column, _)| need(column, format!("states.{}", state.name)));
         }
         self.claim.filter.iter().for_each(|(column, _)| need(column, "claim.where".to_owned()));
+        self.claim.fair.iter().filter(|fair| !fair.optional).for_each(|fair| {
+            need(&fair.name, "claim.fair".to_owned());
+        });
         if let Some(group) = &self.group {
             need(&group.by, "group.by".to_owned());
             group.sequence.iter().for_each(|column| need(column, "group.sequence".to_owned()));
@@ -151,6 +154,7 @@ impl Contract {
             self.due_by_last_change();
         }
         self.columns.0.retain(|_, column| !gone(column));
+        self.claim.fair = self.claim.fair.take().filter(|fair| !gone(fair));
         self.message.retain(|_, field| match field {
             MessageField::Column(column) => !gone(column),
             MessageField::Columns(columns) => {

@@ -22,6 +22,8 @@ struct Inner {
     /// The run that a slot is of, and how many rows of each run are still held.
     run_of: Vec<Option<usize>>,
     runs: Vec<usize>,
+    /// The end of such a row may let another of its pool go.
+    pooled: Vec<bool>,
     open: usize,
     /// By our own clock, counted from before the claim was sent, so it is never later than the database's.
     runs_out: Instant,
@@ -47,7 +49,8 @@ impl Batch {
         let slots: Vec<_> = rows.iter().map(|row| Some(row.lease.clone())).collect();
         let open = slots.len();
         let (run_of, runs) = runs(&rows);
-        let inner = Inner { slots, run_of, runs, open, runs_out: asked + lease };
+        let pooled = rows.iter().map(|row| row.pool.is_some()).collect();
+        let inner = Inner { slots, run_of, runs, pooled, open, runs_out: asked + lease };
         let batch = Arc::new(Self { inner: Mutex::new(inner) });
         let held = rows
             .into_iter()
@@ -109,7 +112,8 @@ impl LeaseRef {
         self.batch.runs_out()
     }
 
-    /// The row is settled, or nobody's of ours any more. Was it the last of its run?
+    /// The row is settled, or nobody's of ours any more. May that let others go: was it the last of its run, or of a
+    /// pool?
     pub fn close(&self) -> bool {
         let mut inner = self.batch.lock();
         inner.slots[self.slot].take().is_some() && inner.left(self.slot)
@@ -117,12 +121,12 @@ impl LeaseRef {
 }
 
 impl Inner {
-    /// One row fewer; was it the last of its run?
+    /// One row fewer; may that let others go?
     fn left(&mut self, slot: usize) -> bool {
         self.open -= 1;
-        let Some(run) = self.run_of[slot] else { return false };
+        let Some(run) = self.run_of[slot] else { return self.pooled[slot] };
         self.runs[run] -= 1;
-        self.runs[run] == 0
+        self.runs[run] == 0 || self.pooled[slot]
     }
 }
 

@@ -46,7 +46,7 @@ impl Ended {
         1 + self.rest.len()
     }
 
-    /// Its rows are nobody's of ours any more. Is their run over?
+    /// Its rows are nobody's of ours any more. May that let others go?
     pub fn close(&self) -> bool {
         let over = self.rest.iter().filter(|lease| lease.close()).count();
         self.lease.close() || over > 0

@@ -23,6 +23,7 @@ mod runner;
 mod settler;
 mod state;
 pub mod status;
+mod turns;
 mod waiting;
 mod watchdog;
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::batch::HeldRow;
+use crate::turns::Turns;
 
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
@@ -20,7 +21,7 @@ pub(crate) type Run = VecDeque<HeldRow>;
 
 #[derive(Debug, Default)]
 struct Inner {
-    rows: VecDeque<HeldRow>,
+    rows: Turns,
     runs: VecDeque<Run>,
     /// Turn and turn about, where both wait.
     runs_next: bool,
@@ -47,7 +48,7 @@ impl Inner {
         let even = |waiting: usize| waiting.div_ceil(share.workers.max(1)).clamp(1, share.most.max(1));
         if !runs {
             let rows = even(self.rows.len());
-            return Taken::Rows(self.rows.drain(..rows).collect());
+            return Taken::Rows(self.rows.take(rows));
         }
         if !share.whole_runs {
             // One row of each goes, and the runs come back: shared with all workers, busy ones too, the calls would
@@ -94,7 +95,7 @@ impl Waiting {
         let mut inner = self.lock();
         for held in rows {
             let Some(group) = &held.row.group else {
-                inner.rows.push_back(held);
+                inner.rows.push(held);
                 continue;
             };
             let at = *known.entry(Arc::clone(&group.key)).or_insert_with(|| {
@@ -156,7 +157,7 @@ impl Waiting {
     /// Everything that waits, to be handed back.
     pub fn take_all(&self) -> (Vec<HeldRow>, Vec<Run>) {
         let mut inner = self.lock();
-        (inner.rows.drain(..).collect(), inner.runs.drain(..).collect())
+        (inner.rows.take(usize::MAX), inner.runs.drain(..).collect())
     }
 
     /// No more rows will come; takers finish what is there.

@@ -61,6 +61,8 @@ pub struct Claimed {
     /// Where the row keeps an order: rows of one key are delivered in the order of the claim, one after another.
     pub group: Option<Group>,
     pub pool: Option<Arc<str>>,
+    /// Whose turn the row counts as, where rows take turns.
+    pub share: Option<Arc<str>>,
     /// How long the row had been due when it was claimed, by the database's clock, in microseconds.
     pub waited_micros: i64,
     /// Bytes of all message columns. Past `store::INLINE_LIMIT` the fields are not here: `Store::load` fetches them.

@@ -46,6 +46,7 @@ pub fn row(id: i64, changes: &[(&str, Value)]) -> Claimed {
         from: None,
         group: None,
         pool: None,
+        share: None,
         waited_micros: 0,
         size: 100,
         fields: Some(Fields::new(names.into(), values)),

@@ -63,6 +63,7 @@ pub fn row(changes: &[(&'static str, Value)]) -> Claimed {
         from: None,
         group: None,
         pool: None,
+        share: None,
         waited_micros: 0,
         size: 100,
         fields: Some(Fields::new(names.into(), values)),

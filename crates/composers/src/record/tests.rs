@@ -20,6 +20,7 @@ fn row(changes: &[(&str, Value)]) -> Claimed {
         from: None,
         group: None,
         pool: None,
+        share: None,
         waited_micros: 0,
         size: 100,
         fields: Some(Fields::new(names.into(), values)),

@@ -11,6 +11,7 @@ fn bare(id: &str) -> Claimed {
         from: None,
         group: None,
         pool: None,
+        share: None,
         waited_micros: 0,
         size: 0,
         fields: None,

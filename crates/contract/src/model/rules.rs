@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Literal, Role};
+use super::{Column, Literal, Role};
 use crate::Transition;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,23 @@ pub struct Claim {
     pub min_age: Duration,
     /// Rows of others in the same table are left alone.
     pub filter: Vec<(String, Literal)>,
+    /// Rows with different values here are claimed turn and turn about, however many of one wait.
+    pub fair: Option<Column>,
+}
+
+/// The table that says how many rows of a pool may be in flight, and how many may go in a minute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pool {
+    /// `name` or `schema.name`.
+    pub table: String,
+    /// What the role `pool` of a row names.
+    pub id: String,
+    /// NULL: no limit.
+    pub concurrency: String,
+    /// In a minute; NULL: no limit.
+    pub rate: String,
+    /// While true, its rows wait.
+    pub paused: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::reader::{Item, Scope};
-use crate::{Claim, Columns, Defer, Due, DueNull, Group, Hold, Literal, OnError, Order, Role, Wish};
+use crate::{Claim, Columns, Defer, Due, DueNull, Group, Hold, Literal, OnError, Order, Pool, Role, Wish};
 
 use super::columns::Names;
 use super::effects::is_field;
@@ -50,7 +50,7 @@ pub(super) fn claim(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Clai
     let by_default: &[Role] =
         if columns.get(Role::Due).is_some() { &[Role::Due, Role::Id] } else { &[Role::Id] };
     let order = by_default.iter().map(|role| Order { role: *role, descending: false }).collect();
-    let mut claim = Claim { order, batch: 200, min_age: Duration::ZERO, filter: Vec::new() };
+    let mut claim = Claim { order, batch: 200, min_age: Duration::ZERO, filter: Vec::new(), fair: None };
     let Some(scope) = scope.scope("claim") else { return claim };
     if let Some(item) = scope.get("order") {
         claim.order = item.one_or_many().iter().filter_map(|item| order_by(item, columns)).collect();
@@ -61,6 +61,7 @@ pub(super) fn claim(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Clai
     if let Some(age) = scope.get("min_age").and_then(|item| item.duration()) {
         claim.min_age = age;
     }
+    claim.fair = scope.get("fair").and_then(|item| Some(names.optional(item.text()?, &item)));
     if let Some(filter) = scope.scope("where") {
         claim.filter = filter
             .all()
@@ -100,6 +101,26 @@ pub(super) fn group(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Opti
     let run = scope.get("run").and_then(|item| item.number(1..=1000)).unwrap_or(50);
     scope.finish();
     Some(Group { by: by?, none, sequence, on_error: on_error.unwrap_or(OnError::Always(Hold::Wait)), run })
+}
+
+/// `[pool]`: a table of limits, and its columns.
+pub(super) fn pool(scope: &Scope<'_>) -> Option<Pool> {
+    let scope = scope.scope("pool")?;
+    let table = scope.need("table", "name the table that holds the pools' limits").and_then(|item| {
+        let text = item.text()?;
+        text.split('.').for_each(|part| super::columns::check(part, &item));
+        Some(text.to_owned())
+    });
+    let column = |key: &'static str| {
+        let Some(item) = scope.get(key) else { return Some(key.to_owned()) };
+        let text = item.text()?;
+        super::columns::check(text, &item);
+        Some(text.to_owned())
+    };
+    let (id, concurrency, rate, paused) =
+        (column("id"), column("concurrency"), column("rate"), column("paused"));
+    scope.finish();
+    Some(Pool { table: table?, id: id?, concurrency: concurrency?, rate: rate?, paused: paused? })
 }
 
 fn on_error(item: &Item<'_>, names: &Names) -> Option<OnError> {

@@ -77,7 +77,7 @@ fn split(name: &str) -> (&str, bool) {
     name.strip_suffix('?').map_or((name, false), |bare| (bare, true))
 }
 
-fn check(name: &str, item: &Item<'_>) {
+pub(super) fn check(name: &str, item: &Item<'_>) {
     if let Err(why) = words::identifier(name) {
         item.wrong(why, "");
     }

@@ -83,6 +83,7 @@ fn read<'a>(log: &'a Log<'a>, base: &Node, root: &'a Node) -> Option<Contract> {
     let due = claim::due(&scope, &names, &columns);
     let claim = claim::claim(&scope, &names, &columns);
     let group = claim::group(&scope, &names, &columns);
+    let pool = claim::pool(&scope);
     let sweeps = moves::sweeps(&scope, &mut states, &names, &columns);
     let producer = states.producer(&scope);
     let operator = moves::operator(&scope, &mut states, stages.as_deref());
@@ -107,6 +108,7 @@ fn read<'a>(log: &'a Log<'a>, base: &Node, root: &'a Node) -> Option<Contract> {
         due,
         claim,
         group,
+        pool,
         sweeps,
         cancel: operator.cancel,
         requeue: operator.requeue,

@@ -17,6 +17,9 @@ impl Proof<'_> {
         if self.contract.claim.min_age > Duration::ZERO && self.column(Role::Created).is_none() {
             self.lacks("claim.min_age", Role::Created, "it counts since `created`");
         }
+        if self.contract.pool.is_some() && self.column(Role::Pool).is_none() {
+            self.lacks("pool", Role::Pool, "it names a row's pool");
+        }
         for stage in &self.contract.stages {
             self.group(stage);
             self.lease(stage);
@@ -27,6 +30,10 @@ impl Proof<'_> {
 
     /// A row that is being tried again must not look like one that waits for its next try.
     fn group(&self, stage: &Stage) {
+        if self.contract.pool.is_some() && stage.claimed == Claimed::Same {
+            let what = format!("a pool can't count the rows in flight of stage {}", stage.name);
+            self.log.key("pool", what, "give the stage a claimed state of its own");
+        }
         let passes = self.contract.group.as_ref().is_some_and(|group| group.may(Hold::Next));
         if passes && stage.claimed == Claimed::Same {
             let what =

@@ -6,4 +6,5 @@ mod flow;
 mod leases;
 mod nets;
 mod ordered;
+mod pools;
 mod target;

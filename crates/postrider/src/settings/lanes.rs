@@ -12,7 +12,7 @@ use super::records::RecordSettings;
 use super::tree::{Tree, to_toml};
 
 /// Tables of a contract that a lane may override; the contract's own reader knows their keys.
-const OVERRIDES: [&str; 15] = [
+const OVERRIDES: [&str; 16] = [
     "table",
     "columns",
     "message",
@@ -20,6 +20,7 @@ const OVERRIDES: [&str; 15] = [
     "due",
     "claim",
     "group",
+    "pool",
     "lease",
     "attempts",
     "retry",

@@ -100,6 +100,7 @@ impl DynamoStore {
             from: state_of(&self.contract, &before.row),
             group: None,
             pool: None,
+            share: None,
             waited_micros: (given.now - since.unwrap_or(given.now)).max(0),
             size: 0,
             fields: Some(self.fields(&after)),

@@ -33,6 +33,7 @@ impl MemoryStore {
         let picked = self.pick(&table, now, limit as usize);
         let befores: Vec<Row> = picked.iter().map(|id| table.rows[id].clone()).collect();
         for id in &picked {
+            self.spend(&mut table, id, now, false);
             apply::make(&mut table, self.contract(), &step, id, &self.given(now, &nothing));
         }
         let rows = picked.iter().zip(&befores);
@@ -50,6 +51,10 @@ impl MemoryStore {
         if contract.group.as_ref().is_some_and(postrider_contract::Group::keeps_order) {
             return self.pick_both(table, now, limit, &takes);
         }
+        if contract.has_shares() {
+            let ready = table.in_states(&stage.ready).into_iter().filter(|id| takes(&table.rows[id]));
+            return self.in_turns(table, ready, limit, &mut self.permits(table, now));
+        }
         if let [only] = stage.ready.as_slice() {
             // The usual case walks the index only as far as it needs.
             let places = table.index.get(&Some(*only)).into_iter().flatten();
@@ -66,12 +71,32 @@ impl MemoryStore {
     /// Half of the limit for each kind of row; what one leaves is lent to the other.
     fn pick_both(&self, table: &Table, now: i64, limit: usize, takes: &impl Fn(&Row) -> bool) -> Vec<RowId> {
         let free = |row: &Row| takes(row) && self.ordered(row).is_none();
-        let ready = table.in_states(&self.stage().ready);
-        let mut free: Vec<RowId> = ready.into_iter().filter(|id| free(&table.rows[id])).take(limit).collect();
-        let ordered = self.pick_ordered(table, now, limit, takes);
-        free.truncate((limit / 2).max(limit.saturating_sub(ordered.len())));
+        let ready = table.in_states(&self.stage().ready).into_iter().filter(|id| free(&table.rows[id]));
+        let mut permits = self.permits(table, now);
+        let free = if self.contract().has_shares() {
+            self.in_turns(table, ready, limit, &mut permits.clone())
+        } else {
+            ready.take(limit).collect()
+        };
+        let is_open = |row: &Row| self.admit(&mut permits.clone(), row);
+        let ordered = self.pick_ordered(table, now, limit, takes, &is_open);
+        let free_room = (limit / 2).max(limit.saturating_sub(ordered.len()));
+        let free: Vec<RowId> =
+            free.into_iter().take(free_room).filter(|id| self.admit(&mut permits, &table.rows[id])).collect();
+        let mut stopped = std::collections::HashSet::new();
+        let ordered = ordered.into_iter().filter(|id| {
+            // A run ends before the first row that has no permit.
+            let row = &table.rows[id];
+            let group = self.ordered(row).map(|(name, _)| name).unwrap_or_default();
+            let goes = !stopped.contains(&group) && self.admit(&mut permits, row);
+            if !goes {
+                stopped.insert(group);
+            }
+            goes
+        });
         let room = limit - free.len();
-        free.into_iter().chain(ordered.into_iter().take(room)).collect()
+        let ordered: Vec<RowId> = ordered.take(room).collect();
+        free.into_iter().chain(ordered).collect()
     }
 
     fn claimed(&self, table: &Table, id: &RowId, before: &Row, now: i64) -> Claimed {
@@ -89,6 +114,7 @@ impl MemoryStore {
             from: state_of(contract, before),
             group: self.ordered(before).map(|(name, on_error)| Group { key: name.into(), on_error }),
             pool: text(role(contract, before, Role::Pool)),
+            share: self.share_of(before).map(Into::into),
             waited_micros: now - since,
             size,
             fields: (size <= INLINE_LIMIT).then_some(fields),

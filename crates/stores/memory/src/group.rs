@@ -44,6 +44,7 @@ impl MemoryStore {
         now: i64,
         limit: usize,
         takes: &impl Fn(&Row) -> bool,
+        is_open: &impl Fn(&Row) -> bool,
     ) -> Vec<RowId> {
         let Some(group) = self.group() else { return Vec::new() };
         let mut runs: Vec<Vec<RowId>> = Vec::new();
@@ -54,7 +55,7 @@ impl MemoryStore {
             }
             let holding = rows().filter(|(_, row)| !self.is_passed(row, now, takes));
             let run: Vec<RowId> = holding
-                .take_while(|(_, row)| self.is_ready(row) && takes(row))
+                .take_while(|(_, row)| self.is_ready(row) && takes(row) && is_open(row))
                 .map(|(id, _)| id.clone())
                 .collect();
             if !run.is_empty() {

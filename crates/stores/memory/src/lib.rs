@@ -10,6 +10,7 @@ mod error;
 mod group;
 mod inspect;
 mod migrate;
+mod pools;
 mod settle;
 mod store;
 mod suppressions;
@@ -17,6 +18,7 @@ mod sweep;
 mod table;
 mod tally;
 
+pub use pools::PoolLimits;
 pub use postrider_rows::Row;
 pub use store::MemoryStore;
 pub use suppressions::MemorySuppressions;

@@ -1,5 +1,6 @@
 //! Settle: one fenced move.
 
+use postrider_contract::Transition;
 use postrider_rows::Given;
 use postrider_seams::store::{Held, Settlement};
 
@@ -32,6 +33,9 @@ impl MemoryStore {
             envelope: &settlement.envelope,
             outcome: &settlement.outcome,
         };
+        if matches!(settlement.transition, Transition::Deferred | Transition::Released) {
+            self.spend(table, &settlement.lease.id, now, true);
+        }
         let step = self.contract().lease_move(self.stage(), settlement.transition);
         apply::make(table, self.contract(), &step, &settlement.lease.id, &given);
         Held::Held

@@ -135,7 +135,7 @@ impl Store for MemoryStore {
             .filter_map(|row| Some((row, due_at(self.contract(), self.stage(), row)?)))
             // An ordered row that is due and was not taken waits behind another.
             .filter(|(row, due)| *due > now || self.ordered(row).is_none())
-            .map(|(_, due)| due)
+            .map(|(row, due)| due.max(now + self.rate_wait(&table, row, now).unwrap_or(i64::MIN / 2)))
             .min();
         Ok(due.map(|due| Duration::from_micros(u64::try_from(due.saturating_sub(now)).unwrap_or(0))))
     }

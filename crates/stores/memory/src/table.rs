@@ -1,6 +1,6 @@
 //! The rows, the clock and the index by state that all stores on one table share.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use postrider_contract::{Contract, Role, StateId};
@@ -29,6 +29,7 @@ pub(crate) struct Table {
     pub effects: Vec<(String, Row)>,
     pub locks: HashMap<String, (String, i64)>,
     pub paused: BTreeSet<String>,
+    pub pools: BTreeMap<String, crate::pools::Pool>,
     pub next_tsid: u64,
 }
 

@@ -94,17 +94,15 @@ async fn run_steps(
             claim_time =
                 share_latest(given.claim_time, progress.done.rows.as_deref_mut().unwrap_or_default());
         }
-        let each = step.binds.contains(&Bind::Group);
-        let groups = if each { progress.groups.clone() } else { vec![String::new()] };
-        for group in groups {
-            let also = Also { claim_time: claim_time.as_deref(), group };
+        for (group, quota) in repeats(step, &progress) {
+            let also = Also { claim_time: claim_time.as_deref(), group, quota };
             let query = bound(step, given, &progress, &also);
             if step.yields == Yields::Nothing {
                 progress.changed(connection.execute(query).await?.rows_affected());
                 continue;
             }
             let rows = connection.fetch_all(query).await?.iter().map(values).collect();
-            progress.yielded(step, rows);
+            progress.yielded(given, step, rows);
         }
     }
     Ok(progress.done)
@@ -113,8 +111,21 @@ async fn run_steps(
 /// What only MySQL's steps bind.
 struct Also<'a> {
     claim_time: Option<&'a str>,
-    /// The group that a repeated step is about.
+    /// The group, or the share, that a repeated step is about.
     group: String,
+    /// The most rows of that share.
+    quota: u32,
+}
+
+/// The groups or the shares for each of which the step runs; one that is nothing where it runs but once.
+fn repeats(step: &Step, progress: &Progress) -> Vec<(String, u32)> {
+    if step.binds.contains(&Bind::Group) {
+        return progress.groups.iter().map(|group| (group.clone(), 0)).collect();
+    }
+    if step.binds.contains(&Bind::Share) {
+        return progress.permits.shares().iter().map(|share| (share.key.clone(), share.most)).collect();
+    }
+    vec![(String::new(), 0)]
 }
 
 /// The claim's time is one for all its rows: the latest that the pick came to. Answers it, and gives it to every row.
@@ -132,7 +143,7 @@ fn room(keys: usize) -> usize {
     keys.next_power_of_two()
 }
 
-fn expanded(sql: &str, ids: usize, held: usize) -> String {
+fn expanded(sql: &str, ids: usize, held: usize, pools: usize) -> String {
     let marks = |keys: usize| vec!["?"; room(keys)].join(", ");
     let mut text = sql.to_owned();
     if text.contains("{ids}") {
@@ -141,13 +152,16 @@ fn expanded(sql: &str, ids: usize, held: usize) -> String {
     if text.contains("{held}") {
         text = text.replace("{held}", &marks(held));
     }
+    if text.contains("{pools}") {
+        text = text.replace("{pools}", &marks(pools));
+    }
     text
 }
 
 type MyQuery = Query<'static, MySql, MySqlArguments>;
 
 fn bound(step: &Step, given: &Given<'_>, progress: &Progress, also: &Also<'_>) -> MyQuery {
-    let sql = expanded(&step.sql, given.ids.len(), progress.held.len());
+    let sql = expanded(&step.sql, given.ids.len(), progress.held.len(), given.shares.limited.len());
     let mut query = sqlx::query(AssertSqlSafe(sql));
     for bind in &step.binds {
         query = match bind {
@@ -169,8 +183,13 @@ fn bound(step: &Step, given: &Given<'_>, progress: &Progress, also: &Also<'_>) -
             Bind::Jumps => query.bind(i64::from(given.groups.jumps)),
             Bind::Fresh => query.bind(i64::from(given.groups.fresh)),
             Bind::Cursor => query.bind(given.groups.cursor.clone()),
-            Bind::Group => query.bind(also.group.clone()),
+            Bind::Group | Bind::Share => query.bind(also.group.clone()),
             Bind::Run => query.bind(i64::from(progress.run_length())),
+            Bind::Shares => query.bind(progress.permits.shares_json()),
+            Bind::Open => query.bind(progress.permits.open_json()),
+            Bind::Permits => query.bind(progress.permits.left_json()),
+            Bind::Quota => query.bind(i64::from(also.quota)),
+            Bind::Pools => texts(query, &given.shares.limited),
         };
     }
     query
@@ -180,6 +199,12 @@ fn keys(query: MyQuery, ids: &[RowId]) -> MyQuery {
     let Some(last) = ids.last() else { return query.bind(None::<String>) };
     let padding = std::iter::repeat_n(last, room(ids.len()) - ids.len());
     ids.iter().chain(padding).fold(query, key)
+}
+
+fn texts(query: MyQuery, texts: &[String]) -> MyQuery {
+    let Some(last) = texts.last() else { return query.bind(None::<String>) };
+    let padding = std::iter::repeat_n(last, room(texts.len()) - texts.len());
+    texts.iter().chain(padding).fold(query, |query, text| query.bind(text.clone()))
 }
 
 fn key(query: MyQuery, id: &RowId) -> MyQuery {

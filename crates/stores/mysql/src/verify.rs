@@ -27,7 +27,7 @@ impl MysqlStore {
             missing: self.migration.missing().await?,
             duplicates: self.opened.duplicates(&self.database).await?,
             notifies: false,
-            own_tables: shape::own_tables(&self.database).await? == [true; 3],
+            own_tables: shape::own_tables(&self.database).await? == [true; 4],
         };
         Ok(self.opened.findings(Dialect::Mysql, &facts))
     }

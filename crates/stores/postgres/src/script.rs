@@ -93,7 +93,7 @@ async fn run_steps(
             continue;
         }
         let rows = values(&connection.fetch_all(query).await?);
-        progress.yielded(step, rows);
+        progress.yielded(given, step, rows);
     }
     Ok(progress.done)
 }
@@ -122,8 +122,8 @@ fn bound<'q>(step: &'q Step, given: &Given<'_>, progress: &Progress) -> Query<'q
             Bind::One(field) => query.bind(bind::text(given.shared(field))),
             Bind::Ids => query.bind(keys(&given.ids)),
             Bind::Held => query.bind(keys(&progress.held)),
-            // Only MySQL's claim reads the time back, and takes groups one by one.
-            Bind::ClaimTime | Bind::Group => query.bind(None::<String>),
+            // Only MySQL's claim reads the time back, and takes groups and shares one by one.
+            Bind::ClaimTime | Bind::Group | Bind::Share => query.bind(None::<String>),
             Bind::After => query.bind(given.after.as_ref().map(ToString::to_string)),
             Bind::Since => query.bind(given.since),
             Bind::GroupsWanted => query.bind(i64::from(given.groups.wanted)),
@@ -132,6 +132,11 @@ fn bound<'q>(step: &'q Step, given: &Given<'_>, progress: &Progress) -> Query<'q
             Bind::Cursor => query.bind(given.groups.cursor.clone()),
             Bind::Groups => query.bind(progress.groups.clone()),
             Bind::Run => query.bind(i64::from(progress.run_length())),
+            Bind::Shares => query.bind(progress.permits.shares_json()),
+            Bind::Open => query.bind(progress.permits.open_json()),
+            Bind::Permits => query.bind(progress.permits.left_json()),
+            Bind::Quota => query.bind(i64::from(progress.permits.quota())),
+            Bind::Pools => query.bind(given.shares.limited.clone()),
         };
     }
     query

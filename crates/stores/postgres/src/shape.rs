@@ -88,14 +88,14 @@ pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Er
 }
 
 /// Which of our own tables are there?
-pub async fn own_tables(database: &Database) -> Result<[bool; 3], Error> {
-    const THERE: &str =
-        "SELECT to_regclass($1) IS NOT NULL, to_regclass($2) IS NOT NULL, to_regclass($3) IS NOT NULL";
+pub async fn own_tables(database: &Database) -> Result<[bool; 4], Error> {
+    const THERE: &str = "SELECT to_regclass($1) IS NOT NULL, to_regclass($2) IS NOT NULL, to_regclass($3) IS NOT NULL, \
+         to_regclass($4) IS NOT NULL";
     let query =
         own::TABLES.map(quoted_path).into_iter().fold(sqlx::query_as(THERE), sqlx::query::QueryAs::bind);
     query
         .fetch_one(&database.pool)
         .await
-        .map(|(locks, lanes, suppressions): (bool, bool, bool)| [locks, lanes, suppressions])
+        .map(|there: (bool, bool, bool, bool)| there.into())
         .map_err(|cause| error::classify(&database.place, "look for our own tables", cause))
 }

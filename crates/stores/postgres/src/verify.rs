@@ -25,7 +25,7 @@ impl PostgresStore {
             missing: self.migration.missing().await?,
             duplicates: self.opened.duplicates(&self.database).await?,
             notifies: self.waker.notifies(),
-            own_tables: shape::own_tables(&self.database).await? == [true; 3],
+            own_tables: shape::own_tables(&self.database).await? == [true; 4],
         };
         Ok(self.opened.findings(Dialect::Postgres, &facts))
     }

@@ -92,7 +92,16 @@ CREATE INDEX dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 ALTER TABLE `dispatch_jobs` ADD COLUMN `live_group_mode` VARCHAR(350) GENERATED ALWAYS AS (CASE WHEN (((`status` = 'QUEUED') OR (`status` = 'ERROR' AND `next_attempt_at` IS NOT NULL) OR (`status` = 'IN_PROGRESS')) OR ((`status` = 'ERROR' AND `next_attempt_at` IS NULL) AND `mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND `group_key` IS NOT NULL AND `mode` NOT IN ('IMMEDIATE') THEN `group_key` END) VIRTUAL;
 
 -- create
+ALTER TABLE `dispatch_jobs` ADD COLUMN `ready_share` VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (CASE WHEN ((`status` = 'QUEUED') OR (`status` = 'ERROR' AND `next_attempt_at` IS NOT NULL)) THEN LEFT(CONCAT(CASE WHEN `group_key` IS NOT NULL AND `mode` NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END, COALESCE(`dispatch_pool_id`, ''), '	', COALESCE(`client_id`, '')), 255) END) VIRTUAL;
+
+-- create
 CREATE INDEX `dispatch_jobs_deliver_free_mode` ON `dispatch_jobs` (`status`, `live_group_mode`, `next_attempt_at`, `id`);
+
+-- create
+CREATE INDEX `dispatch_jobs_deliver_share` ON `dispatch_jobs` (`ready_share`, `next_attempt_at`, `id`);
+
+-- create
+CREATE INDEX `dispatch_jobs_deliver_pool` ON `dispatch_jobs` (`status`, `dispatch_pool_id`);
 
 -- create
 CREATE INDEX `dispatch_jobs_deliver_order_mode` ON `dispatch_jobs` (`live_group_mode`, `sequence`, `created_at`, `id`);
@@ -103,10 +112,10 @@ CREATE INDEX `dispatch_jobs_deliver_fresh` ON `dispatch_jobs` (`status`, `next_a
 -- create
 CREATE INDEX `dispatch_jobs_deliver_lease` ON `dispatch_jobs` (`status`, `lease_until`);
 
--- deliver: layout Layout { integer_id: false, fences: 2, claim_time: Some(0), fields: ["account", "client", "code", "content_type", "correlation", "data_only", "dedupe", "event", "headers", "payload", "source", "subject", "subscription", "time", "timeout", "url"], joined: [] }
+-- deliver: layout Layout { integer_id: false, fences: 2, claim_time: Some(0), pool: 8, fields: ["account", "client", "code", "content_type", "correlation", "data_only", "dedupe", "event", "headers", "payload", "source", "subject", "subscription", "time", "timeout", "url"], joined: [] }
 
 -- deliver: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'QUEUED'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -121,7 +130,7 @@ UPDATE `dispatch_jobs` AS t SET t.`status` = 'IN_PROGRESS', t.`last_attempt_at` 
 WHERE t.`id` IN ({held});
 
 -- deliver: claim 2, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -135,9 +144,68 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `dispatch_jobs` AS t SET t.`status` = 'IN_PROGRESS', t.`last_attempt_at` = ?, t.`lease_until` = CAST(GREATEST(UTC_TIMESTAMP(6) + INTERVAL 60 SECOND, COALESCE(t.`lease_until` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL 60 SECOND)) AS DATETIME(6)), t.`claimed_by` = LEFT(?, 64), t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- deliver: claim groups from the start 1: [Fresh, Fresh, Jumps] -> Groups
+-- deliver: shares: [Jumps] -> Other
+SELECT t.`ready_share` FROM `dispatch_jobs` AS t WHERE t.`ready_share` IS NOT NULL
+ORDER BY t.`ready_share` LIMIT ?;
+
+-- deliver: shares from a cursor: [Cursor, Jumps] -> Other
+SELECT t.`ready_share` FROM `dispatch_jobs` AS t WHERE t.`ready_share` IS NOT NULL AND t.`ready_share` > ?
+ORDER BY t.`ready_share` LIMIT ?;
+
+-- deliver: claim shares, step 1: [Share, Quota] -> Run
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, 1
+FROM `dispatch_jobs` AS t
+WHERE t.`ready_share` = ?
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+ORDER BY t.`next_attempt_at`, t.`id`
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: claim shares, step 2: [ClaimTime, Owner, Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'IN_PROGRESS', t.`last_attempt_at` = ?, t.`lease_until` = CAST(GREATEST(UTC_TIMESTAMP(6) + INTERVAL 60 SECOND, COALESCE(t.`lease_until` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL 60 SECOND)) AS DATETIME(6)), t.`claimed_by` = LEFT(?, 64), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: pools: [Pools] -> Other
+SELECT CAST(p.`id` AS CHAR), CASE WHEN p.`concurrency` IS NOT NULL OR p.`rate_per_minute` IS NOT NULL OR p.`paused` THEN 1 ELSE 0 END, CAST(CASE WHEN p.`paused` THEN 0 ELSE LEAST(1000000, CASE WHEN p.`concurrency` IS NULL THEN 1000000 ELSE GREATEST(0, p.`concurrency` - (SELECT count(*) FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`dispatch_pool_id` = p.`id`)) END, CASE WHEN p.`rate_per_minute` IS NULL THEN 1000000 WHEN p.`rate_per_minute` <= 0 THEN 0 ELSE GREATEST(0, CEIL(p.`rate_per_minute` / 60) - CEIL((GREATEST(COALESCE(b.free_at, 0), (UNIX_TIMESTAMP(NOW(6)) + 0e0)) - (UNIX_TIMESTAMP(NOW(6)) + 0e0)) / (6e1 / (CASE WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60) ELSE p.`rate_per_minute` END)))) END) END AS SIGNED), CAST(CASE WHEN p.`rate_per_minute` > 0 THEN GREATEST(0, (COALESCE(b.free_at, 0) - (UNIX_TIMESTAMP(NOW(6)) + 0e0) - (CEIL(p.`rate_per_minute` / 60) - 1) * (6e1 / (CASE WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60) ELSE p.`rate_per_minute` END))) * 1000000) ELSE 0 END AS SIGNED)
+FROM `dispatch_pools` AS p LEFT JOIN postrider_pools AS b ON b.pool = p.`id`
+WHERE p.`id` IN ({pools});
+
+-- deliver: enroll pools: [Pools] -> Nothing
+INSERT IGNORE INTO postrider_pools (pool, free_at) SELECT p.`id`, 0 FROM `dispatch_pools` AS p WHERE p.`id` IN ({pools});
+
+-- deliver: claim shares of limited pools, step 1: [Pools] -> Keys
+SELECT b.pool FROM postrider_pools AS b WHERE b.pool IN ({pools}) ORDER BY b.pool
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: claim shares of limited pools, step 2: [Held] -> Permits
+SELECT CAST(p.`id` AS CHAR), CAST(CASE WHEN p.`paused` THEN 0 ELSE LEAST(1000000, CASE WHEN p.`concurrency` IS NULL THEN 1000000 ELSE GREATEST(0, p.`concurrency` - (SELECT count(*) FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`dispatch_pool_id` = p.`id`)) END, CASE WHEN p.`rate_per_minute` IS NULL THEN 1000000 WHEN p.`rate_per_minute` <= 0 THEN 0 ELSE GREATEST(0, CEIL(p.`rate_per_minute` / 60) - CEIL((GREATEST(COALESCE(b.free_at, 0), (UNIX_TIMESTAMP(NOW(6)) + 0e0)) - (UNIX_TIMESTAMP(NOW(6)) + 0e0)) / (6e1 / (CASE WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60) ELSE p.`rate_per_minute` END)))) END) END AS SIGNED)
+FROM postrider_pools AS b JOIN `dispatch_pools` AS p ON p.`id` = b.pool
+WHERE b.pool IN ({held});
+
+-- deliver: claim shares of limited pools, step 3: [Share, Quota] -> Run
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, 1
+FROM `dispatch_jobs` AS t
+WHERE t.`ready_share` = ?
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+ORDER BY t.`next_attempt_at`, t.`id`
+LIMIT ?
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: claim shares of limited pools, step 4: [ClaimTime, Owner, Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'IN_PROGRESS', t.`last_attempt_at` = ?, t.`lease_until` = CAST(GREATEST(UTC_TIMESTAMP(6) + INTERVAL 60 SECOND, COALESCE(t.`lease_until` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL 60 SECOND)) AS DATETIME(6)), t.`claimed_by` = LEFT(?, 64), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: claim shares of limited pools, step 5: [Held] -> Nothing
+UPDATE postrider_pools AS b JOIN (SELECT t.`dispatch_pool_id` AS pool, count(*) AS n FROM `dispatch_jobs` AS t WHERE t.`id` IN ({held}) AND t.`dispatch_pool_id` IS NOT NULL GROUP BY t.`dispatch_pool_id`) AS x JOIN `dispatch_pools` AS p ON p.`id` = x.pool AND p.`rate_per_minute` > 0 SET b.free_at = GREATEST(b.free_at, (UNIX_TIMESTAMP(NOW(6)) + 0e0)) + x.n * (6e1 / (CASE WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60) ELSE p.`rate_per_minute` END)) WHERE b.pool = x.pool;
+
+-- deliver: refund: [Ids] -> Nothing
+UPDATE postrider_pools AS b JOIN (SELECT t.`dispatch_pool_id` AS pool, count(*) AS n FROM `dispatch_jobs` AS t WHERE t.`id` IN ({ids}) AND t.`dispatch_pool_id` IS NOT NULL GROUP BY t.`dispatch_pool_id`) AS x JOIN `dispatch_pools` AS p ON p.`id` = x.pool AND p.`rate_per_minute` > 0 SET b.free_at = b.free_at - x.n * (6e1 / (CASE WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60) ELSE p.`rate_per_minute` END)) WHERE b.pool = x.pool;
+
+-- deliver: claim groups from the start 1: [Open, Fresh, Fresh, Jumps] -> Groups
 SELECT CAST(s.g AS CHAR), s.kind,
-  (SELECT ((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
+  (SELECT (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
   (SELECT CAST(t.`id` AS CHAR) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1)
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
@@ -155,8 +223,8 @@ WHERE t.`id` IN ({ids}) AND t.`live_group_mode` IS NOT NULL
 ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
--- deliver: claim groups from the start 2, step 2: [Group, Group, Run] -> Run
-SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN ((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) THEN 1 ELSE 0 END
+-- deliver: claim groups from the start 2, step 2: [Open, Group, Group, Run] -> Run
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) THEN 1 ELSE 0 END
 FROM `dispatch_jobs` AS t
 WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
 ORDER BY t.`sequence`, t.`created_at`, t.`id`
@@ -167,9 +235,9 @@ FOR UPDATE;
 UPDATE `dispatch_jobs` AS t SET t.`status` = 'IN_PROGRESS', t.`last_attempt_at` = ?, t.`lease_until` = CAST(GREATEST(UTC_TIMESTAMP(6) + INTERVAL 60 SECOND, COALESCE(t.`lease_until` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL 60 SECOND)) AS DATETIME(6)), t.`claimed_by` = LEFT(?, 64), t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- deliver: claim groups from the cursor 1: [Fresh, Fresh, Cursor, Jumps] -> Groups
+-- deliver: claim groups from the cursor 1: [Open, Fresh, Fresh, Cursor, Jumps] -> Groups
 SELECT CAST(s.g AS CHAR), s.kind,
-  (SELECT ((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
+  (SELECT (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
   (SELECT CAST(t.`id` AS CHAR) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1)
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
@@ -187,8 +255,8 @@ WHERE t.`id` IN ({ids}) AND t.`live_group_mode` IS NOT NULL
 ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
--- deliver: claim groups from the cursor 2, step 2: [Group, Group, Run] -> Run
-SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN ((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) THEN 1 ELSE 0 END
+-- deliver: claim groups from the cursor 2, step 2: [Open, Group, Group, Run] -> Run
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) THEN 1 ELSE 0 END
 FROM `dispatch_jobs` AS t
 WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
 ORDER BY t.`sequence`, t.`created_at`, t.`id`
@@ -198,6 +266,94 @@ FOR UPDATE;
 -- deliver: claim groups from the cursor 2, step 3: [ClaimTime, Owner, Held] -> Nothing
 UPDATE `dispatch_jobs` AS t SET t.`status` = 'IN_PROGRESS', t.`last_attempt_at` = ?, t.`lease_until` = CAST(GREATEST(UTC_TIMESTAMP(6) + INTERVAL 60 SECOND, COALESCE(t.`lease_until` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL 60 SECOND)) AS DATETIME(6)), t.`claimed_by` = LEFT(?, 64), t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
+
+-- deliver: claim groups from the start, limited 1: [Open, Fresh, Fresh, Jumps] -> Groups
+SELECT CAST(s.g AS CHAR), s.kind,
+  (SELECT (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
+  (SELECT CAST(t.`id` AS CHAR) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1)
+FROM (
+  SELECT DISTINCT f.g, 0 AS kind FROM (
+    (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`status` = 'QUEUED' AND t.`live_group_mode` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`next_attempt_at` DESC, t.`id` DESC LIMIT ?)
+    UNION ALL (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL AND t.`live_group_mode` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`next_attempt_at` DESC, t.`id` DESC LIMIT ?)) AS f
+  UNION ALL
+  SELECT r.g, 1 FROM (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` IS NOT NULL
+    GROUP BY t.`live_group_mode` ORDER BY t.`live_group_mode` LIMIT ?) AS r) AS s
+ORDER BY s.kind, s.g;
+
+-- deliver: claim groups from the start, limited 2, step 1: [Pools] -> Keys
+SELECT b.pool FROM postrider_pools AS b WHERE b.pool IN ({pools}) ORDER BY b.pool
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: claim groups from the start, limited 2, step 2: [Held] -> Permits
+SELECT CAST(p.`id` AS CHAR), CAST(CASE WHEN p.`paused` THEN 0 ELSE LEAST(1000000, CASE WHEN p.`concurrency` IS NULL THEN 1000000 ELSE GREATEST(0, p.`concurrency` - (SELECT count(*) FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`dispatch_pool_id` = p.`id`)) END, CASE WHEN p.`rate_per_minute` IS NULL THEN 1000000 WHEN p.`rate_per_minute` <= 0 THEN 0 ELSE GREATEST(0, CEIL(p.`rate_per_minute` / 60) - CEIL((GREATEST(COALESCE(b.free_at, 0), (UNIX_TIMESTAMP(NOW(6)) + 0e0)) - (UNIX_TIMESTAMP(NOW(6)) + 0e0)) / (6e1 / (CASE WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60) ELSE p.`rate_per_minute` END)))) END) END AS SIGNED)
+FROM postrider_pools AS b JOIN `dispatch_pools` AS p ON p.`id` = b.pool
+WHERE b.pool IN ({held});
+
+-- deliver: claim groups from the start, limited 2, step 3: [Ids] -> Groups
+SELECT CAST(t.`live_group_mode` AS CHAR), 1
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids}) AND t.`live_group_mode` IS NOT NULL
+ORDER BY t.`id`
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: claim groups from the start, limited 2, step 4: [Open, Group, Group, Run] -> Run
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) THEN 1 ELSE 0 END
+FROM `dispatch_jobs` AS t
+WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
+ORDER BY t.`sequence`, t.`created_at`, t.`id`
+LIMIT ?
+FOR UPDATE;
+
+-- deliver: claim groups from the start, limited 2, step 5: [ClaimTime, Owner, Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'IN_PROGRESS', t.`last_attempt_at` = ?, t.`lease_until` = CAST(GREATEST(UTC_TIMESTAMP(6) + INTERVAL 60 SECOND, COALESCE(t.`lease_until` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL 60 SECOND)) AS DATETIME(6)), t.`claimed_by` = LEFT(?, 64), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: claim groups from the start, limited 2, step 6: [Held] -> Nothing
+UPDATE postrider_pools AS b JOIN (SELECT t.`dispatch_pool_id` AS pool, count(*) AS n FROM `dispatch_jobs` AS t WHERE t.`id` IN ({held}) AND t.`dispatch_pool_id` IS NOT NULL GROUP BY t.`dispatch_pool_id`) AS x JOIN `dispatch_pools` AS p ON p.`id` = x.pool AND p.`rate_per_minute` > 0 SET b.free_at = GREATEST(b.free_at, (UNIX_TIMESTAMP(NOW(6)) + 0e0)) + x.n * (6e1 / (CASE WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60) ELSE p.`rate_per_minute` END)) WHERE b.pool = x.pool;
+
+-- deliver: claim groups from the cursor, limited 1: [Open, Fresh, Fresh, Cursor, Jumps] -> Groups
+SELECT CAST(s.g AS CHAR), s.kind,
+  (SELECT (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
+  (SELECT CAST(t.`id` AS CHAR) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g ORDER BY t.`sequence`, t.`created_at`, t.`id` LIMIT 1)
+FROM (
+  SELECT DISTINCT f.g, 0 AS kind FROM (
+    (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`status` = 'QUEUED' AND t.`live_group_mode` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`next_attempt_at` DESC, t.`id` DESC LIMIT ?)
+    UNION ALL (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL AND t.`live_group_mode` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) ORDER BY t.`next_attempt_at` DESC, t.`id` DESC LIMIT ?)) AS f
+  UNION ALL
+  SELECT r.g, 1 FROM (SELECT t.`live_group_mode` AS g FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` > ?
+    GROUP BY t.`live_group_mode` ORDER BY t.`live_group_mode` LIMIT ?) AS r) AS s
+ORDER BY s.kind, s.g;
+
+-- deliver: claim groups from the cursor, limited 2, step 1: [Pools] -> Keys
+SELECT b.pool FROM postrider_pools AS b WHERE b.pool IN ({pools}) ORDER BY b.pool
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: claim groups from the cursor, limited 2, step 2: [Held] -> Permits
+SELECT CAST(p.`id` AS CHAR), CAST(CASE WHEN p.`paused` THEN 0 ELSE LEAST(1000000, CASE WHEN p.`concurrency` IS NULL THEN 1000000 ELSE GREATEST(0, p.`concurrency` - (SELECT count(*) FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`dispatch_pool_id` = p.`id`)) END, CASE WHEN p.`rate_per_minute` IS NULL THEN 1000000 WHEN p.`rate_per_minute` <= 0 THEN 0 ELSE GREATEST(0, CEIL(p.`rate_per_minute` / 60) - CEIL((GREATEST(COALESCE(b.free_at, 0), (UNIX_TIMESTAMP(NOW(6)) + 0e0)) - (UNIX_TIMESTAMP(NOW(6)) + 0e0)) / (6e1 / (CASE WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60) ELSE p.`rate_per_minute` END)))) END) END AS SIGNED)
+FROM postrider_pools AS b JOIN `dispatch_pools` AS p ON p.`id` = b.pool
+WHERE b.pool IN ({held});
+
+-- deliver: claim groups from the cursor, limited 2, step 3: [Ids] -> Groups
+SELECT CAST(t.`live_group_mode` AS CHAR), 1
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids}) AND t.`live_group_mode` IS NOT NULL
+ORDER BY t.`id`
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: claim groups from the cursor, limited 2, step 4: [Open, Group, Group, Run] -> Run
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) THEN 1 ELSE 0 END
+FROM `dispatch_jobs` AS t
+WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
+ORDER BY t.`sequence`, t.`created_at`, t.`id`
+LIMIT ?
+FOR UPDATE;
+
+-- deliver: claim groups from the cursor, limited 2, step 5: [ClaimTime, Owner, Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'IN_PROGRESS', t.`last_attempt_at` = ?, t.`lease_until` = CAST(GREATEST(UTC_TIMESTAMP(6) + INTERVAL 60 SECOND, COALESCE(t.`lease_until` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL 60 SECOND)) AS DATETIME(6)), t.`claimed_by` = LEFT(?, 64), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: claim groups from the cursor, limited 2, step 6: [Held] -> Nothing
+UPDATE postrider_pools AS b JOIN (SELECT t.`dispatch_pool_id` AS pool, count(*) AS n FROM `dispatch_jobs` AS t WHERE t.`id` IN ({held}) AND t.`dispatch_pool_id` IS NOT NULL GROUP BY t.`dispatch_pool_id`) AS x JOIN `dispatch_pools` AS p ON p.`id` = x.pool AND p.`rate_per_minute` > 0 SET b.free_at = GREATEST(b.free_at, (UNIX_TIMESTAMP(NOW(6)) + 0e0)) + x.n * (6e1 / (CASE WHEN p.`rate_per_minute` > 60 THEN p.`rate_per_minute` - CEIL(p.`rate_per_minute` / 60) ELSE p.`rate_per_minute` END)) WHERE b.pool = x.pool;
 
 -- deliver: load: [Ids] -> Other
 SELECT CAST(t.`id` AS CHAR), t.`service_account_id`, t.`client_id`, t.`code`, t.`payload_content_type`, t.`correlation_id`, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, t.`id`, t.`event_id`, t.`headers`, t.`payload`, t.`source`, t.`subject`, t.`subscription_id`, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), t.`target_url`
@@ -596,7 +752,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({ids});
 
@@ -872,7 +1029,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 ORDER BY t.`id` DESC
 LIMIT ?;
@@ -925,7 +1083,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'CANCELLED'
 ORDER BY t.`id` DESC
@@ -979,7 +1138,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'COMPLETED'
 ORDER BY t.`id` DESC
@@ -1033,7 +1193,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL
 ORDER BY t.`id` DESC
@@ -1087,7 +1248,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'IN_PROGRESS'
 ORDER BY t.`id` DESC
@@ -1141,7 +1303,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'PENDING'
 ORDER BY t.`id` DESC
@@ -1195,7 +1358,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'QUEUED'
 ORDER BY t.`id` DESC
@@ -1249,7 +1413,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
 ORDER BY t.`id` DESC
@@ -1303,7 +1468,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1357,7 +1523,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'CANCELLED' AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1411,7 +1578,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'COMPLETED' AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1465,7 +1633,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1519,7 +1688,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'IN_PROGRESS' AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1573,7 +1743,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'PENDING' AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1627,7 +1798,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'QUEUED' AND t.`id` < ?
 ORDER BY t.`id` DESC
@@ -1681,7 +1853,8 @@ SELECT CASE WHEN t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL THEN '
   CAST(t.`claimed_by` AS CHAR),
   CAST(t.`lease_until` AS CHAR),
   CAST(t.`group_key` AS CHAR),
-  CAST(t.`live_group_mode` AS CHAR)
+  CAST(t.`live_group_mode` AS CHAR),
+  CAST(t.`ready_share` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL AND t.`id` < ?
 ORDER BY t.`id` DESC

@@ -91,6 +91,12 @@ CREATE INDEX IF NOT EXISTS dispatch_job_metadata_job ON dispatch_job_metadata (j
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_free_mode" ON "dispatch_jobs" ((COALESCE("next_attempt_at", '-infinity')), "id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND ("group_key" IS NULL OR "mode" IN ('IMMEDIATE'));
 
 -- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_share_mode" ON "dispatch_jobs" ((CASE WHEN "group_key" IS NOT NULL AND "mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')), (COALESCE("next_attempt_at", '-infinity')), "id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL));
+
+-- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_pool" ON "dispatch_jobs" ("dispatch_pool_id") WHERE "status" = 'IN_PROGRESS';
+
+-- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order_mode" ON "dispatch_jobs" ("group_key", "sequence", "created_at", "id") WHERE ((("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL) OR ("status" = 'IN_PROGRESS')) OR (("status" = 'ERROR' AND "next_attempt_at" IS NULL) AND "mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND "group_key" IS NOT NULL AND "mode" NOT IN ('IMMEDIATE');
 
 -- create
@@ -122,7 +128,7 @@ BEGIN
 END
 $postrider$;
 
--- deliver: layout Layout { integer_id: false, fences: 2, claim_time: None, fields: ["account", "client", "code", "content_type", "correlation", "data_only", "dedupe", "event", "headers", "payload", "source", "subject", "subscription", "time", "timeout", "url"], joined: [] }
+-- deliver: layout Layout { integer_id: false, fences: 2, claim_time: None, pool: 8, fields: ["account", "client", "code", "content_type", "correlation", "data_only", "dedupe", "event", "headers", "payload", "source", "subject", "subscription", "time", "timeout", "url"], joined: [] }
 
 -- deliver: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
@@ -139,81 +145,108 @@ moved AS (
 UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($2::text, 64), "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."attempt_count", t."client_id", t."code", t."correlation_id", t."created_at", t."data_only", t."dispatch_pool_id", t."event_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."mode", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."subscription_id", t."target_url", t."timeout_seconds")
-SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."client_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."correlation_id"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."event_id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."subscription_id"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."client_id") <= 65536 THEN (t."client_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN octet_length(t."correlation_id") <= 65536 THEN (t."correlation_id")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."event_id") <= 65536 THEN (t."event_id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, CASE WHEN octet_length(t."subscription_id") <= 65536 THEN (t."subscription_id")::text END, (t."created_at")::text, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
+SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (t."client_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."client_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."correlation_id"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."event_id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."subscription_id"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."client_id") <= 65536 THEN (t."client_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN octet_length(t."correlation_id") <= 65536 THEN (t."correlation_id")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."event_id") <= 65536 THEN (t."event_id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, CASE WHEN octet_length(t."subscription_id") <= 65536 THEN (t."subscription_id")::text END, (t."created_at")::text, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
 FROM moved AS t
 ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id";
 
--- deliver: claim groups from the start 1, step 1: [Fresh, GroupsWanted, Jumps] -> Groups
+-- deliver: shares: [Jumps] -> Other
+WITH RECURSIVE ring AS (
+(SELECT (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) AS s FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) ORDER BY (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) LIMIT 1)
+UNION ALL
+SELECT n.s FROM ring AS r CROSS JOIN LATERAL (
+SELECT (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) AS s FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) > r.s ORDER BY (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) LIMIT 1) AS n)
+SELECT s FROM ring LIMIT $1;
+
+-- deliver: shares from a cursor: [Cursor, Jumps] -> Other
+WITH RECURSIVE ring AS (
+(SELECT (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) AS s FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) > $1::text ORDER BY (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) LIMIT 1)
+UNION ALL
+SELECT n.s FROM ring AS r CROSS JOIN LATERAL (
+SELECT (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) AS s FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) > r.s ORDER BY (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) LIMIT 1) AS n)
+SELECT s FROM ring LIMIT $2;
+
+-- deliver: claim shares: [Shares, Quota, Owner] -> Rows
+WITH pick AS MATERIALIZED (
+SELECT y.k, y.o0, y.o1 FROM (
+SELECT r.*, w.n AS most, row_number() OVER (PARTITION BY w.s ORDER BY r.o0, r.o1) AS nth
+FROM jsonb_to_recordset($1::jsonb) AS w(s text, n bigint) CROSS JOIN LATERAL (
+SELECT t."id" AS k, COALESCE(t."next_attempt_at", '-infinity') AS o0, t."id" AS o1
+FROM "dispatch_jobs" AS t
+WHERE (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) = w.s AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id"
+LIMIT $2
+FOR UPDATE SKIP LOCKED) AS r) AS y
+WHERE y.nth <= y.most),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($3::text, 64), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."attempt_count", t."client_id", t."code", t."correlation_id", t."created_at", t."data_only", t."dispatch_pool_id", t."event_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."mode", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."subscription_id", t."target_url", t."timeout_seconds")
+SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (t."client_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."client_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."correlation_id"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."event_id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."subscription_id"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."client_id") <= 65536 THEN (t."client_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN octet_length(t."correlation_id") <= 65536 THEN (t."correlation_id")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."event_id") <= 65536 THEN (t."event_id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, CASE WHEN octet_length(t."subscription_id") <= 65536 THEN (t."subscription_id")::text END, (t."created_at")::text, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
+FROM moved AS t JOIN pick AS p ON p.k = t."id"
+ORDER BY p.o0, p.o1;
+
+-- deliver: pools: [Pools] -> Other
+SELECT (p."id")::text, CASE WHEN p."concurrency" IS NOT NULL OR p."rate_per_minute" IS NOT NULL OR p."paused" THEN 1 ELSE 0 END, (CASE WHEN p."paused" THEN 0 ELSE LEAST(1000000, CASE WHEN p."concurrency" IS NULL THEN 1000000 ELSE GREATEST(0, p."concurrency" - (SELECT count(*) FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' AND t."dispatch_pool_id" = p."id")) END, CASE WHEN p."rate_per_minute" IS NULL THEN 1000000 WHEN p."rate_per_minute" <= 0 THEN 0 ELSE GREATEST(0, CEIL(p."rate_per_minute" / 60.0) - CEIL((GREATEST(COALESCE(b.free_at, 0), extract(epoch FROM statement_timestamp())::float8) - extract(epoch FROM statement_timestamp())::float8) / (60.0 / NULLIF(CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0) ELSE p."rate_per_minute" END, 0))::float8)) END) END)::bigint, (CASE WHEN p."rate_per_minute" > 0 THEN GREATEST(0, (COALESCE(b.free_at, 0) - extract(epoch FROM statement_timestamp())::float8 - (CEIL(p."rate_per_minute" / 60.0) - 1) * (60.0 / NULLIF(CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0) ELSE p."rate_per_minute" END, 0))::float8) * 1000000) ELSE 0 END)::bigint
+FROM "dispatch_pools" AS p LEFT JOIN postrider_pools AS b ON b.pool = p."id"
+WHERE p."id" = ANY ($1::text[]);
+
+-- deliver: enroll pools: [Pools] -> Nothing
+INSERT INTO postrider_pools (pool, free_at) SELECT p."id", 0 FROM "dispatch_pools" AS p WHERE p."id" = ANY ($1::text[]) ON CONFLICT DO NOTHING;
+
+-- deliver: claim shares of limited pools, step 1: [Pools] -> Keys
+SELECT b.pool FROM postrider_pools AS b WHERE b.pool = ANY ($1::text[]) ORDER BY b.pool
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: claim shares of limited pools, step 2: [Held] -> Permits
+SELECT (p."id")::text, (CASE WHEN p."paused" THEN 0 ELSE LEAST(1000000, CASE WHEN p."concurrency" IS NULL THEN 1000000 ELSE GREATEST(0, p."concurrency" - (SELECT count(*) FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' AND t."dispatch_pool_id" = p."id")) END, CASE WHEN p."rate_per_minute" IS NULL THEN 1000000 WHEN p."rate_per_minute" <= 0 THEN 0 ELSE GREATEST(0, CEIL(p."rate_per_minute" / 60.0) - CEIL((GREATEST(COALESCE(b.free_at, 0), extract(epoch FROM statement_timestamp())::float8) - extract(epoch FROM statement_timestamp())::float8) / (60.0 / NULLIF(CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0) ELSE p."rate_per_minute" END, 0))::float8)) END) END)::bigint
+FROM postrider_pools AS b JOIN "dispatch_pools" AS p ON p."id" = b.pool
+WHERE b.pool = ANY ($1::text[]);
+
+-- deliver: claim shares of limited pools, step 3: [Shares, Quota, Owner] -> Rows
+WITH pick AS MATERIALIZED (
+SELECT y.k, y.o0, y.o1 FROM (
+SELECT r.*, w.n AS most, row_number() OVER (PARTITION BY w.s ORDER BY r.o0, r.o1) AS nth
+FROM jsonb_to_recordset($1::jsonb) AS w(s text, n bigint) CROSS JOIN LATERAL (
+SELECT t."id" AS k, COALESCE(t."next_attempt_at", '-infinity') AS o0, t."id" AS o1
+FROM "dispatch_jobs" AS t
+WHERE (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) = w.s AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id"
+LIMIT $2
+FOR UPDATE SKIP LOCKED) AS r) AS y
+WHERE y.nth <= y.most),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($3::text, 64), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."attempt_count", t."client_id", t."code", t."correlation_id", t."created_at", t."data_only", t."dispatch_pool_id", t."event_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."mode", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."subscription_id", t."target_url", t."timeout_seconds")
+SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (t."client_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."client_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."correlation_id"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."event_id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."subscription_id"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."client_id") <= 65536 THEN (t."client_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN octet_length(t."correlation_id") <= 65536 THEN (t."correlation_id")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."event_id") <= 65536 THEN (t."event_id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, CASE WHEN octet_length(t."subscription_id") <= 65536 THEN (t."subscription_id")::text END, (t."created_at")::text, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
+FROM moved AS t JOIN pick AS p ON p.k = t."id"
+ORDER BY p.o0, p.o1;
+
+-- deliver: claim shares of limited pools, step 4: [Held] -> Nothing
+UPDATE postrider_pools AS b SET free_at = GREATEST(b.free_at, extract(epoch FROM statement_timestamp())::float8) + x.n * (60.0 / NULLIF(CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0) ELSE p."rate_per_minute" END, 0))::float8
+FROM (SELECT t."dispatch_pool_id" AS pool, count(*) AS n FROM "dispatch_jobs" AS t WHERE t."id" = ANY (($1::text[])::varchar[]) AND t."dispatch_pool_id" IS NOT NULL GROUP BY t."dispatch_pool_id") AS x JOIN "dispatch_pools" AS p ON p."id" = x.pool AND p."rate_per_minute" > 0
+WHERE b.pool = x.pool;
+
+-- deliver: refund: [Ids] -> Nothing
+UPDATE postrider_pools AS b SET free_at = b.free_at - x.n * (60.0 / NULLIF(CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0) ELSE p."rate_per_minute" END, 0))::float8
+FROM (SELECT t."dispatch_pool_id" AS pool, count(*) AS n FROM "dispatch_jobs" AS t WHERE t."id" = ANY (($1::text[])::varchar[]) AND t."dispatch_pool_id" IS NOT NULL GROUP BY t."dispatch_pool_id") AS x JOIN "dispatch_pools" AS p ON p."id" = x.pool AND p."rate_per_minute" > 0
+WHERE b.pool = x.pool;
+
+-- deliver: claim groups from the start 1, step 1: [Open, Fresh, GroupsWanted, Jumps] -> Groups
 SELECT (c.g)::text, c.kind FROM (
   WITH RECURSIVE ring AS (
-    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN ((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) END AS ok FROM "dispatch_jobs" AS t
+    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
     WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE')
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
     UNION ALL
     SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
-    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN ((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) END AS ok FROM "dispatch_jobs" AS t
-    WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > r.g
-    ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
-  fresh AS MATERIALIZED (
-    SELECT DISTINCT f.g FROM (
-    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
-    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND COALESCE(t."next_attempt_at", t."created_at") <= now()
-    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $1) AS f),
-  seen AS (
-    (SELECT g, ok, 1 AS kind FROM ring LIMIT $2 * 4)
-    UNION ALL SELECT (array_agg(l.g))[($2 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $2 * 4) AS l
-    UNION ALL SELECT g, NULL, 0 FROM fresh
-    UNION ALL (SELECT g, ok, 1 FROM ring OFFSET $2 * 4 LIMIT $3)
-    UNION ALL SELECT (array_agg(l.g))[($3)::int], NULL, 2 FROM (SELECT g FROM ring OFFSET $2 * 4 LIMIT $3) AS l)
-  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
-    pg_try_advisory_xact_lock(hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)) END AS mine
-  FROM seen AS s LEFT JOIN LATERAL (
-    SELECT ((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AS ok FROM "dispatch_jobs" AS t
-    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
-    ORDER BY t."sequence", t."created_at", t."id" LIMIT 1) AS head ON TRUE
-  OFFSET 0) AS c
-WHERE c.mine
-LIMIT $2 + 1;
-
--- deliver: claim groups from the start 1, step 2: [Groups, Run, Limit, Owner] -> Rows
-WITH pick AS MATERIALIZED (
-SELECT r.k, g.place, r.ord
-FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
-CROSS JOIN LATERAL (
-  SELECT y.k, y.ord FROM (
-    SELECT t."id" AS k, row_number() OVER w AS ord, bool_and(((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE)) OVER w AS ok
-    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
-      ORDER BY t."sequence", t."created_at", t."id" LIMIT $2) AS t
-    WINDOW w AS (ORDER BY t."sequence", t."created_at", t."id")) AS y
-  WHERE y.ok) AS r
-WHERE (SELECT 1 FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND t."status" = 'IN_PROGRESS' AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') LIMIT 1) IS NULL
-ORDER BY g.place, r.ord LIMIT $3),
-locked AS MATERIALIZED (
-SELECT t."id" AS k FROM "dispatch_jobs" AS t
-WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND ((t."status" IS NOT DISTINCT FROM 'QUEUED') OR (t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-FOR UPDATE SKIP LOCKED),
-mine AS MATERIALIZED (
-SELECT y.k, y.place, y.ord FROM (
-  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
-  FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
-WHERE y.ok),
-moved AS (
-UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($4::text, 64), "updated_at" = now()
-WHERE t."id" = ANY (ARRAY(SELECT k FROM mine))
-RETURNING t."attempt_count", t."client_id", t."code", t."correlation_id", t."created_at", t."data_only", t."dispatch_pool_id", t."event_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."mode", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."subscription_id", t."target_url", t."timeout_seconds")
-SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."client_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."correlation_id"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."event_id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."subscription_id"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."client_id") <= 65536 THEN (t."client_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN octet_length(t."correlation_id") <= 65536 THEN (t."correlation_id")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."event_id") <= 65536 THEN (t."event_id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, CASE WHEN octet_length(t."subscription_id") <= 65536 THEN (t."subscription_id")::text END, (t."created_at")::text, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
-FROM moved AS t JOIN mine AS p ON p.k = t."id"
-ORDER BY p.place, p.ord;
-
--- deliver: claim groups from the cursor 1, step 1: [Cursor, Fresh, GroupsWanted, Jumps] -> Groups
-SELECT (c.g)::text, c.kind FROM (
-  WITH RECURSIVE ring AS (
-    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN ((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) END AS ok FROM "dispatch_jobs" AS t
-    WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > ($1::text)::text
-    ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
-    UNION ALL
-    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
-    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN ((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) END AS ok FROM "dispatch_jobs" AS t
+    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
     WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > r.g
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
   fresh AS MATERIALIZED (
@@ -230,26 +263,32 @@ SELECT (c.g)::text, c.kind FROM (
   SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
     pg_try_advisory_xact_lock(hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)) END AS mine
   FROM seen AS s LEFT JOIN LATERAL (
-    SELECT ((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AS ok FROM "dispatch_jobs" AS t
+    SELECT (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) AS ok FROM "dispatch_jobs" AS t
     WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
     ORDER BY t."sequence", t."created_at", t."id" LIMIT 1) AS head ON TRUE
   OFFSET 0) AS c
 WHERE c.mine
 LIMIT $3 + 1;
 
--- deliver: claim groups from the cursor 1, step 2: [Groups, Run, Limit, Owner] -> Rows
-WITH pick AS MATERIALIZED (
-SELECT r.k, g.place, r.ord
+-- deliver: claim groups from the start 1, step 2: [Groups, Open, Run, Limit, Permits, Owner] -> Rows
+WITH picked AS MATERIALIZED (
+SELECT r.k, g.place, r.ord, r.pool
 FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
 CROSS JOIN LATERAL (
-  SELECT y.k, y.ord FROM (
-    SELECT t."id" AS k, row_number() OVER w AS ord, bool_and(((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE)) OVER w AS ok
+  SELECT y.k, y.ord, y.pool FROM (
+    SELECT t."id" AS k, (t."dispatch_pool_id")::text AS pool, row_number() OVER w AS ord, bool_and((((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($2::jsonb, (t."dispatch_pool_id")::text)))) OVER w AS ok
     FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
-      ORDER BY t."sequence", t."created_at", t."id" LIMIT $2) AS t
+      ORDER BY t."sequence", t."created_at", t."id" LIMIT $3) AS t
     WINDOW w AS (ORDER BY t."sequence", t."created_at", t."id")) AS y
   WHERE y.ok) AS r
 WHERE (SELECT 1 FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND t."status" = 'IN_PROGRESS' AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') LIMIT 1) IS NULL
-ORDER BY g.place, r.ord LIMIT $3),
+ORDER BY g.place, r.ord LIMIT $4),
+pick AS MATERIALIZED (
+SELECT z.k, z.place, z.ord FROM (
+  SELECT y.k, y.place, y.ord, bool_and(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok FROM (
+    SELECT p.*, q.n, row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
+    FROM picked AS p LEFT JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint) ON q.p = p.pool) AS y) AS z
+WHERE z.ok),
 locked AS MATERIALIZED (
 SELECT t."id" AS k FROM "dispatch_jobs" AS t
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND ((t."status" IS NOT DISTINCT FROM 'QUEUED') OR (t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL))
@@ -260,12 +299,244 @@ SELECT y.k, y.place, y.ord FROM (
   FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
 WHERE y.ok),
 moved AS (
-UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($4::text, 64), "updated_at" = now()
+UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($6::text, 64), "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM mine))
 RETURNING t."attempt_count", t."client_id", t."code", t."correlation_id", t."created_at", t."data_only", t."dispatch_pool_id", t."event_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."mode", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."subscription_id", t."target_url", t."timeout_seconds")
-SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."client_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."correlation_id"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."event_id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."subscription_id"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."client_id") <= 65536 THEN (t."client_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN octet_length(t."correlation_id") <= 65536 THEN (t."correlation_id")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."event_id") <= 65536 THEN (t."event_id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, CASE WHEN octet_length(t."subscription_id") <= 65536 THEN (t."subscription_id")::text END, (t."created_at")::text, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
+SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (t."client_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."client_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."correlation_id"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."event_id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."subscription_id"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."client_id") <= 65536 THEN (t."client_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN octet_length(t."correlation_id") <= 65536 THEN (t."correlation_id")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."event_id") <= 65536 THEN (t."event_id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, CASE WHEN octet_length(t."subscription_id") <= 65536 THEN (t."subscription_id")::text END, (t."created_at")::text, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
 FROM moved AS t JOIN mine AS p ON p.k = t."id"
 ORDER BY p.place, p.ord;
+
+-- deliver: claim groups from the cursor 1, step 1: [Open, Cursor, Fresh, GroupsWanted, Jumps] -> Groups
+SELECT (c.g)::text, c.kind FROM (
+  WITH RECURSIVE ring AS (
+    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > ($2::text)::text
+    ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
+    UNION ALL
+    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
+    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > r.g
+    ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
+  fresh AS MATERIALIZED (
+    SELECT DISTINCT f.g FROM (
+    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND COALESCE(t."next_attempt_at", t."created_at") <= now()
+    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $3) AS f),
+  seen AS (
+    (SELECT g, ok, 1 AS kind FROM ring LIMIT $4 * 4)
+    UNION ALL SELECT (array_agg(l.g))[($4 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $4 * 4) AS l
+    UNION ALL SELECT g, NULL, 0 FROM fresh
+    UNION ALL (SELECT g, ok, 1 FROM ring OFFSET $4 * 4 LIMIT $5)
+    UNION ALL SELECT (array_agg(l.g))[($5)::int], NULL, 2 FROM (SELECT g FROM ring OFFSET $4 * 4 LIMIT $5) AS l)
+  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
+    pg_try_advisory_xact_lock(hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)) END AS mine
+  FROM seen AS s LEFT JOIN LATERAL (
+    SELECT (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) AS ok FROM "dispatch_jobs" AS t
+    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+    ORDER BY t."sequence", t."created_at", t."id" LIMIT 1) AS head ON TRUE
+  OFFSET 0) AS c
+WHERE c.mine
+LIMIT $4 + 1;
+
+-- deliver: claim groups from the cursor 1, step 2: [Groups, Open, Run, Limit, Permits, Owner] -> Rows
+WITH picked AS MATERIALIZED (
+SELECT r.k, g.place, r.ord, r.pool
+FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
+CROSS JOIN LATERAL (
+  SELECT y.k, y.ord, y.pool FROM (
+    SELECT t."id" AS k, (t."dispatch_pool_id")::text AS pool, row_number() OVER w AS ord, bool_and((((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($2::jsonb, (t."dispatch_pool_id")::text)))) OVER w AS ok
+    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+      ORDER BY t."sequence", t."created_at", t."id" LIMIT $3) AS t
+    WINDOW w AS (ORDER BY t."sequence", t."created_at", t."id")) AS y
+  WHERE y.ok) AS r
+WHERE (SELECT 1 FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND t."status" = 'IN_PROGRESS' AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') LIMIT 1) IS NULL
+ORDER BY g.place, r.ord LIMIT $4),
+pick AS MATERIALIZED (
+SELECT z.k, z.place, z.ord FROM (
+  SELECT y.k, y.place, y.ord, bool_and(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok FROM (
+    SELECT p.*, q.n, row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
+    FROM picked AS p LEFT JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint) ON q.p = p.pool) AS y) AS z
+WHERE z.ok),
+locked AS MATERIALIZED (
+SELECT t."id" AS k FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND ((t."status" IS NOT DISTINCT FROM 'QUEUED') OR (t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+FOR UPDATE SKIP LOCKED),
+mine AS MATERIALIZED (
+SELECT y.k, y.place, y.ord FROM (
+  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
+  FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
+WHERE y.ok),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($6::text, 64), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM mine))
+RETURNING t."attempt_count", t."client_id", t."code", t."correlation_id", t."created_at", t."data_only", t."dispatch_pool_id", t."event_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."mode", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."subscription_id", t."target_url", t."timeout_seconds")
+SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (t."client_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."client_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."correlation_id"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."event_id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."subscription_id"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."client_id") <= 65536 THEN (t."client_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN octet_length(t."correlation_id") <= 65536 THEN (t."correlation_id")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."event_id") <= 65536 THEN (t."event_id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, CASE WHEN octet_length(t."subscription_id") <= 65536 THEN (t."subscription_id")::text END, (t."created_at")::text, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
+FROM moved AS t JOIN mine AS p ON p.k = t."id"
+ORDER BY p.place, p.ord;
+
+-- deliver: claim groups from the start, limited 1, step 1: [Pools] -> Keys
+SELECT b.pool FROM postrider_pools AS b WHERE b.pool = ANY ($1::text[]) ORDER BY b.pool
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: claim groups from the start, limited 1, step 2: [Held] -> Permits
+SELECT (p."id")::text, (CASE WHEN p."paused" THEN 0 ELSE LEAST(1000000, CASE WHEN p."concurrency" IS NULL THEN 1000000 ELSE GREATEST(0, p."concurrency" - (SELECT count(*) FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' AND t."dispatch_pool_id" = p."id")) END, CASE WHEN p."rate_per_minute" IS NULL THEN 1000000 WHEN p."rate_per_minute" <= 0 THEN 0 ELSE GREATEST(0, CEIL(p."rate_per_minute" / 60.0) - CEIL((GREATEST(COALESCE(b.free_at, 0), extract(epoch FROM statement_timestamp())::float8) - extract(epoch FROM statement_timestamp())::float8) / (60.0 / NULLIF(CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0) ELSE p."rate_per_minute" END, 0))::float8)) END) END)::bigint
+FROM postrider_pools AS b JOIN "dispatch_pools" AS p ON p."id" = b.pool
+WHERE b.pool = ANY ($1::text[]);
+
+-- deliver: claim groups from the start, limited 1, step 3: [Open, Fresh, GroupsWanted, Jumps] -> Groups
+SELECT (c.g)::text, c.kind FROM (
+  WITH RECURSIVE ring AS (
+    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE')
+    ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
+    UNION ALL
+    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
+    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > r.g
+    ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
+  fresh AS MATERIALIZED (
+    SELECT DISTINCT f.g FROM (
+    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND COALESCE(t."next_attempt_at", t."created_at") <= now()
+    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $2) AS f),
+  seen AS (
+    (SELECT g, ok, 1 AS kind FROM ring LIMIT $3 * 4)
+    UNION ALL SELECT (array_agg(l.g))[($3 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $3 * 4) AS l
+    UNION ALL SELECT g, NULL, 0 FROM fresh
+    UNION ALL (SELECT g, ok, 1 FROM ring OFFSET $3 * 4 LIMIT $4)
+    UNION ALL SELECT (array_agg(l.g))[($4)::int], NULL, 2 FROM (SELECT g FROM ring OFFSET $3 * 4 LIMIT $4) AS l)
+  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
+    pg_try_advisory_xact_lock(hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)) END AS mine
+  FROM seen AS s LEFT JOIN LATERAL (
+    SELECT (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) AS ok FROM "dispatch_jobs" AS t
+    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+    ORDER BY t."sequence", t."created_at", t."id" LIMIT 1) AS head ON TRUE
+  OFFSET 0) AS c
+WHERE c.mine
+LIMIT $3 + 1;
+
+-- deliver: claim groups from the start, limited 1, step 4: [Groups, Open, Run, Limit, Permits, Owner] -> Rows
+WITH picked AS MATERIALIZED (
+SELECT r.k, g.place, r.ord, r.pool
+FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
+CROSS JOIN LATERAL (
+  SELECT y.k, y.ord, y.pool FROM (
+    SELECT t."id" AS k, (t."dispatch_pool_id")::text AS pool, row_number() OVER w AS ord, bool_and((((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($2::jsonb, (t."dispatch_pool_id")::text)))) OVER w AS ok
+    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+      ORDER BY t."sequence", t."created_at", t."id" LIMIT $3) AS t
+    WINDOW w AS (ORDER BY t."sequence", t."created_at", t."id")) AS y
+  WHERE y.ok) AS r
+WHERE (SELECT 1 FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND t."status" = 'IN_PROGRESS' AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') LIMIT 1) IS NULL
+ORDER BY g.place, r.ord LIMIT $4),
+pick AS MATERIALIZED (
+SELECT z.k, z.place, z.ord FROM (
+  SELECT y.k, y.place, y.ord, bool_and(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok FROM (
+    SELECT p.*, q.n, row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
+    FROM picked AS p LEFT JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint) ON q.p = p.pool) AS y) AS z
+WHERE z.ok),
+locked AS MATERIALIZED (
+SELECT t."id" AS k FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND ((t."status" IS NOT DISTINCT FROM 'QUEUED') OR (t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+FOR UPDATE SKIP LOCKED),
+mine AS MATERIALIZED (
+SELECT y.k, y.place, y.ord FROM (
+  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
+  FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
+WHERE y.ok),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($6::text, 64), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM mine))
+RETURNING t."attempt_count", t."client_id", t."code", t."correlation_id", t."created_at", t."data_only", t."dispatch_pool_id", t."event_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."mode", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."subscription_id", t."target_url", t."timeout_seconds")
+SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (t."client_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."client_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."correlation_id"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."event_id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."subscription_id"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."client_id") <= 65536 THEN (t."client_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN octet_length(t."correlation_id") <= 65536 THEN (t."correlation_id")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."event_id") <= 65536 THEN (t."event_id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, CASE WHEN octet_length(t."subscription_id") <= 65536 THEN (t."subscription_id")::text END, (t."created_at")::text, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
+FROM moved AS t JOIN mine AS p ON p.k = t."id"
+ORDER BY p.place, p.ord;
+
+-- deliver: claim groups from the start, limited 1, step 5: [Held] -> Nothing
+UPDATE postrider_pools AS b SET free_at = GREATEST(b.free_at, extract(epoch FROM statement_timestamp())::float8) + x.n * (60.0 / NULLIF(CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0) ELSE p."rate_per_minute" END, 0))::float8
+FROM (SELECT t."dispatch_pool_id" AS pool, count(*) AS n FROM "dispatch_jobs" AS t WHERE t."id" = ANY (($1::text[])::varchar[]) AND t."dispatch_pool_id" IS NOT NULL GROUP BY t."dispatch_pool_id") AS x JOIN "dispatch_pools" AS p ON p."id" = x.pool AND p."rate_per_minute" > 0
+WHERE b.pool = x.pool;
+
+-- deliver: claim groups from the cursor, limited 1, step 1: [Pools] -> Keys
+SELECT b.pool FROM postrider_pools AS b WHERE b.pool = ANY ($1::text[]) ORDER BY b.pool
+FOR UPDATE SKIP LOCKED;
+
+-- deliver: claim groups from the cursor, limited 1, step 2: [Held] -> Permits
+SELECT (p."id")::text, (CASE WHEN p."paused" THEN 0 ELSE LEAST(1000000, CASE WHEN p."concurrency" IS NULL THEN 1000000 ELSE GREATEST(0, p."concurrency" - (SELECT count(*) FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' AND t."dispatch_pool_id" = p."id")) END, CASE WHEN p."rate_per_minute" IS NULL THEN 1000000 WHEN p."rate_per_minute" <= 0 THEN 0 ELSE GREATEST(0, CEIL(p."rate_per_minute" / 60.0) - CEIL((GREATEST(COALESCE(b.free_at, 0), extract(epoch FROM statement_timestamp())::float8) - extract(epoch FROM statement_timestamp())::float8) / (60.0 / NULLIF(CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0) ELSE p."rate_per_minute" END, 0))::float8)) END) END)::bigint
+FROM postrider_pools AS b JOIN "dispatch_pools" AS p ON p."id" = b.pool
+WHERE b.pool = ANY ($1::text[]);
+
+-- deliver: claim groups from the cursor, limited 1, step 3: [Open, Cursor, Fresh, GroupsWanted, Jumps] -> Groups
+SELECT (c.g)::text, c.kind FROM (
+  WITH RECURSIVE ring AS (
+    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > ($2::text)::text
+    ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
+    UNION ALL
+    SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
+    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > r.g
+    ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
+  fresh AS MATERIALIZED (
+    SELECT DISTINCT f.g FROM (
+    SELECT t."group_key" AS g FROM "dispatch_jobs" AS t
+    WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND COALESCE(t."next_attempt_at", t."created_at") <= now()
+    ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $3) AS f),
+  seen AS (
+    (SELECT g, ok, 1 AS kind FROM ring LIMIT $4 * 4)
+    UNION ALL SELECT (array_agg(l.g))[($4 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $4 * 4) AS l
+    UNION ALL SELECT g, NULL, 0 FROM fresh
+    UNION ALL (SELECT g, ok, 1 FROM ring OFFSET $4 * 4 LIMIT $5)
+    UNION ALL SELECT (array_agg(l.g))[($5)::int], NULL, 2 FROM (SELECT g FROM ring OFFSET $4 * 4 LIMIT $5) AS l)
+  SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
+    pg_try_advisory_xact_lock(hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)) END AS mine
+  FROM seen AS s LEFT JOIN LATERAL (
+    SELECT (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) AS ok FROM "dispatch_jobs" AS t
+    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+    ORDER BY t."sequence", t."created_at", t."id" LIMIT 1) AS head ON TRUE
+  OFFSET 0) AS c
+WHERE c.mine
+LIMIT $4 + 1;
+
+-- deliver: claim groups from the cursor, limited 1, step 4: [Groups, Open, Run, Limit, Permits, Owner] -> Rows
+WITH picked AS MATERIALIZED (
+SELECT r.k, g.place, r.ord, r.pool
+FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
+CROSS JOIN LATERAL (
+  SELECT y.k, y.ord, y.pool FROM (
+    SELECT t."id" AS k, (t."dispatch_pool_id")::text AS pool, row_number() OVER w AS ord, bool_and((((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($2::jsonb, (t."dispatch_pool_id")::text)))) OVER w AS ok
+    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+      ORDER BY t."sequence", t."created_at", t."id" LIMIT $3) AS t
+    WINDOW w AS (ORDER BY t."sequence", t."created_at", t."id")) AS y
+  WHERE y.ok) AS r
+WHERE (SELECT 1 FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND t."status" = 'IN_PROGRESS' AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') LIMIT 1) IS NULL
+ORDER BY g.place, r.ord LIMIT $4),
+pick AS MATERIALIZED (
+SELECT z.k, z.place, z.ord FROM (
+  SELECT y.k, y.place, y.ord, bool_and(y.n IS NULL OR y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok FROM (
+    SELECT p.*, q.n, row_number() OVER (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth
+    FROM picked AS p LEFT JOIN jsonb_to_recordset($5::jsonb) AS q(p text, n bigint) ON q.p = p.pool) AS y) AS z
+WHERE z.ok),
+locked AS MATERIALIZED (
+SELECT t."id" AS k FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick)) AND ((t."status" IS NOT DISTINCT FROM 'QUEUED') OR (t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+FOR UPDATE SKIP LOCKED),
+mine AS MATERIALIZED (
+SELECT y.k, y.place, y.ord FROM (
+  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) OVER (PARTITION BY p.place ORDER BY p.ord) AS ok
+  FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
+WHERE y.ok),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($6::text, 64), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM mine))
+RETURNING t."attempt_count", t."client_id", t."code", t."correlation_id", t."created_at", t."data_only", t."dispatch_pool_id", t."event_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."mode", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."subscription_id", t."target_url", t."timeout_seconds")
+SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (t."client_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."client_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."correlation_id"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."event_id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."subscription_id"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."client_id") <= 65536 THEN (t."client_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN octet_length(t."correlation_id") <= 65536 THEN (t."correlation_id")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."event_id") <= 65536 THEN (t."event_id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, CASE WHEN octet_length(t."subscription_id") <= 65536 THEN (t."subscription_id")::text END, (t."created_at")::text, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
+FROM moved AS t JOIN mine AS p ON p.k = t."id"
+ORDER BY p.place, p.ord;
+
+-- deliver: claim groups from the cursor, limited 1, step 5: [Held] -> Nothing
+UPDATE postrider_pools AS b SET free_at = GREATEST(b.free_at, extract(epoch FROM statement_timestamp())::float8) + x.n * (60.0 / NULLIF(CASE WHEN p."rate_per_minute" > 60 THEN p."rate_per_minute" - CEIL(p."rate_per_minute" / 60.0) ELSE p."rate_per_minute" END, 0))::float8
+FROM (SELECT t."dispatch_pool_id" AS pool, count(*) AS n FROM "dispatch_jobs" AS t WHERE t."id" = ANY (($1::text[])::varchar[]) AND t."dispatch_pool_id" IS NOT NULL GROUP BY t."dispatch_pool_id") AS x JOIN "dispatch_pools" AS p ON p."id" = x.pool AND p."rate_per_minute" > 0
+WHERE b.pool = x.pool;
 
 -- deliver: load: [Ids] -> Other
 SELECT (t."id")::text, (t."service_account_id")::text, (t."client_id")::text, (t."code")::text, (t."payload_content_type")::text, (t."correlation_id")::text, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, (t."id")::text, (t."event_id")::text, (t."headers")::text, (t."payload")::text, (t."source")::text, (t."subject")::text, (t."subscription_id")::text, (t."created_at")::text, (t."timeout_seconds")::text, (t."target_url")::text

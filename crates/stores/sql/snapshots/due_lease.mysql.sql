@@ -14,10 +14,10 @@ CREATE TABLE IF NOT EXISTS `jobs` (
 -- create
 CREATE INDEX `jobs_run_claim` ON `jobs` (`state`, `run_at`, `id`);
 
--- run: layout Layout { integer_id: true, fences: 1, claim_time: Some(0), fields: ["payload"], joined: [] }
+-- run: layout Layout { integer_id: true, fences: 1, claim_time: Some(0), pool: 7, fields: ["payload"], joined: [] }
 
 -- run: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS SIGNED), CAST(GREATEST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6) + INTERVAL 30 SECOND) * 1000), COALESCE(t.`run_at` + 1, 0)) AS CHAR), CAST(t.`attempts` + 1 AS SIGNED), NULL, NULL, NULL, NULL, NULL, CAST(CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) - t.`created_at` * 1000 AS SIGNED) AS SIGNED), CAST(COALESCE(LENGTH(t.`payload`), 0) AS SIGNED), CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END
+SELECT CAST(t.`id` AS SIGNED), CAST(GREATEST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6) + INTERVAL 30 SECOND) * 1000), COALESCE(t.`run_at` + 1, 0)) AS CHAR), CAST(t.`attempts` + 1 AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) - t.`created_at` * 1000 AS SIGNED) AS SIGNED), CAST(COALESCE(LENGTH(t.`payload`), 0) AS SIGNED), CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END
 FROM `jobs` AS t
 WHERE t.`state` = 'open'
   AND t.`run_at` <= FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)

@@ -34,7 +34,7 @@ BEGIN
 END
 $postrider$;
 
--- run: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["payload"], joined: [] }
+-- run: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["payload"], joined: [] }
 
 -- run: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -50,7 +50,7 @@ moved AS (
 UPDATE "jobs" AS t SET "run_at" = GREATEST(floor(extract(epoch FROM now() + interval '30 seconds') * 1000)::bigint, t."run_at" + 1), "attempts" = COALESCE(t."attempts", 0) + 1
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."attempts", t."created_at", t."id", t."payload", t."run_at")
-SELECT (t."id")::bigint, (t."run_at")::text, (t."attempts")::bigint, NULL, NULL, NULL, NULL, NULL, ((floor(extract(epoch FROM now()) * 1000000)::bigint - t."created_at"::bigint * 1000))::bigint, (COALESCE(octet_length(t."payload"), 0))::bigint, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END
+SELECT (t."id")::bigint, (t."run_at")::text, (t."attempts")::bigint, NULL, NULL, NULL, NULL, NULL, NULL, ((floor(extract(epoch FROM now()) * 1000000)::bigint - t."created_at"::bigint * 1000))::bigint, (COALESCE(octet_length(t."payload"), 0))::bigint, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 

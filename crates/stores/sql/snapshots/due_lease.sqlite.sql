@@ -17,7 +17,7 @@ CREATE INDEX IF NOT EXISTS "jobs_run_claim" ON "jobs" ((CASE WHEN typeof("run_at
 -- create
 CREATE INDEX IF NOT EXISTS "jobs_run_spent10" ON "jobs" ("id") WHERE "state" = 'open' AND "attempts" >= 10;
 
--- run: layout Layout { integer_id: true, fences: 1, claim_time: None, fields: ["payload"], joined: [] }
+-- run: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["payload"], joined: [] }
 
 -- run: claim 1, step 1: [Limit] -> Keys
 SELECT CAST(t."id" AS INTEGER)
@@ -31,7 +31,7 @@ LIMIT ?1;
 -- run: claim 1, step 2: [Held] -> Rows
 UPDATE "jobs" AS t SET "run_at" = CASE WHEN COALESCE(t."run_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000, COALESCE(CASE WHEN typeof(t."run_at") IN ('integer', 'real') OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER) ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') WHEN COALESCE(t."run_at", t."created_at") GLOB '????-??-??T*' THEN strftime('%Y-%m-%dT%H:%M:%fZ', (max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000, COALESCE(CASE WHEN typeof(t."run_at") IN ('integer', 'real') OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER) ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0))) / 1000.0, 'unixepoch') ELSE max(CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 30000, COALESCE(CASE WHEN typeof(t."run_at") IN ('integer', 'real') OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER) ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1, 0)) END, "attempts" = COALESCE(t."attempts", 0) + 1
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
-RETURNING CAST("id" AS INTEGER), CAST("run_at" AS TEXT), CAST("attempts" AS INTEGER), NULL, NULL, NULL, NULL, NULL, CAST(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000 AS INTEGER), CAST(COALESCE(length(CAST("payload" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("payload" AS BLOB)) <= 65536 THEN "payload" END;
+RETURNING CAST("id" AS INTEGER), CAST("run_at" AS TEXT), CAST("attempts" AS INTEGER), NULL, NULL, NULL, NULL, NULL, NULL, CAST(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000 AS INTEGER), CAST(COALESCE(length(CAST("payload" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("payload" AS BLOB)) <= 65536 THEN "payload" END;
 
 -- run: load: [Ids] -> Other
 SELECT CAST(t."id" AS INTEGER), t."payload"

@@ -105,7 +105,7 @@ BEGIN
 END
 $postrider$;
 
--- notify: layout Layout { integer_id: true, fences: 2, claim_time: None, fields: ["created", "dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id", "event.term_id", "event.campus_code", "event.index_number", "event.status_before", "event.status_after", "event.event_at", "event.detected_by", "event.trace_id", "event.payload", "subscription.status", "subscription.contact_type", "subscription.contact_value", "subscription.contact_hash", "subscription.locale", "subscription.last_known_section_status", "subscription.unsubscribe_token", "subscription.metadata", "section.section_number", "section.subject_code", "section.course_id", "section.meeting_summary", "course.title", "course.course_string", "history.sent", "history.duplicates", "history.in_flight", "clock"] }
+-- notify: layout Layout { integer_id: true, fences: 2, claim_time: None, pool: 8, fields: ["created", "dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id", "event.term_id", "event.campus_code", "event.index_number", "event.status_before", "event.status_after", "event.event_at", "event.detected_by", "event.trace_id", "event.payload", "subscription.status", "subscription.contact_type", "subscription.contact_value", "subscription.contact_hash", "subscription.locale", "subscription.last_known_section_status", "subscription.unsubscribe_token", "subscription.metadata", "section.section_number", "section.subject_code", "section.course_id", "section.meeting_summary", "course.title", "course.course_string", "history.sent", "history.duplicates", "history.in_flight", "clock"] }
 
 -- notify: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
@@ -122,7 +122,7 @@ moved AS (
 UPDATE "open_event_notifications" AS t SET "fanout_status" = 'pending', "locked_at" = GREATEST(now(), t."locked_at" + interval '1 microseconds'), "locked_by" = LEFT($2::text, 64)
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."created_at", t."dedupe_key", t."fanout_attempts", t."last_attempt_at", t."locked_at", t."locked_by", t."notification_id", t."open_event_id", t."subscription_id")
-SELECT (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text, (t."fanout_attempts")::bigint, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."dedupe_key"), 0))::bigint, (t."created_at")::text, CASE WHEN octet_length(t."dedupe_key") <= 65536 THEN (t."dedupe_key")::text END, (t."notification_id")::text, (t."open_event_id")::text, (t."subscription_id")::text
+SELECT (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text, (t."fanout_attempts")::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."dedupe_key"), 0))::bigint, (t."created_at")::text, CASE WHEN octet_length(t."dedupe_key") <= 65536 THEN (t."dedupe_key")::text END, (t."notification_id")::text, (t."open_event_id")::text, (t."subscription_id")::text
 FROM moved AS t
 ORDER BY t."notification_id";
 

@@ -32,7 +32,7 @@ BEGIN
 END
 $postrider$;
 
--- mail: layout Layout { integer_id: false, fences: 2, claim_time: None, fields: ["headers", "html", "subject", "to"], joined: [] }
+-- mail: layout Layout { integer_id: false, fences: 2, claim_time: None, pool: 8, fields: ["headers", "html", "subject", "to"], joined: [] }
 
 -- mail: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
@@ -49,7 +49,7 @@ moved AS (
 UPDATE "Order" AS t SET "select" = 1, "lastAttemptAt" = GREATEST(((now()) AT TIME ZONE 'utc'), t."lastAttemptAt" + interval '1000 microseconds'), "group" = LEFT($2::text, 40)
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."bodyHtml", t."createdAt", t."group", t."lastAttemptAt", t."meta", t."nextAttemptAt", t."order", t."orderId", t."rank", t."to", t."tries")
-SELECT (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text, (COALESCE(t."tries", 0))::bigint, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."nextAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint END, CASE WHEN isfinite(t."createdAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."createdAt") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."meta"::text), 0) + COALESCE(octet_length(t."bodyHtml"), 0) + COALESCE(octet_length(t."order"), 0) + COALESCE(octet_length(t."to"), 0))::bigint, CASE WHEN octet_length(t."meta"::text) <= 65536 THEN (t."meta")::text END, CASE WHEN octet_length(t."bodyHtml") <= 65536 THEN (t."bodyHtml")::text END, CASE WHEN octet_length(t."order") <= 65536 THEN (t."order")::text END, CASE WHEN octet_length(t."to") <= 65536 THEN (t."to")::text END
+SELECT (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text, (COALESCE(t."tries", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."nextAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint END, CASE WHEN isfinite(t."createdAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."createdAt") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."meta"::text), 0) + COALESCE(octet_length(t."bodyHtml"), 0) + COALESCE(octet_length(t."order"), 0) + COALESCE(octet_length(t."to"), 0))::bigint, CASE WHEN octet_length(t."meta"::text) <= 65536 THEN (t."meta")::text END, CASE WHEN octet_length(t."bodyHtml") <= 65536 THEN (t."bodyHtml")::text END, CASE WHEN octet_length(t."order") <= 65536 THEN (t."order")::text END, CASE WHEN octet_length(t."to") <= 65536 THEN (t."to")::text END
 FROM moved AS t
 ORDER BY t."rank" DESC NULLS LAST, COALESCE(t."nextAttemptAt", '-infinity'), t."orderId";
 

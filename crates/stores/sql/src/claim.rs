@@ -29,7 +29,7 @@ impl Table<'_> {
         }
     }
 
-    fn order_list(&self) -> String {
+    pub fn order_list(&self) -> String {
         let order: Vec<String> =
             self.claim_order().into_iter().map(|(key, direction)| format!("{key}{direction}")).collect();
         order.join(", ")
@@ -64,29 +64,49 @@ impl Table<'_> {
         let roles = self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role));
         let overwritten = roles.into_iter().any(|column| writes.set_of(column).is_some());
         let mut picked = vec![format!("{} AS k", self.id())];
-        let mut sorted = self.order_list();
-        let mut from = "moved AS t".to_owned();
         if overwritten {
             picked.extend(order.iter().enumerate().map(|(index, (key, _))| format!("{key} AS o{index}")));
+        }
+        let pick = self.pick(&draft, ready);
+        let pick = format!("SELECT {}\n{pick}\nFOR UPDATE SKIP LOCKED", picked.join(", "));
+        self.postgres_moved(draft, &pick, overwritten, writes)
+    }
+
+    /// Marks the rows that `pick` names as `k`, and gives them back in the order of claims: by the pick's own `o0`, `o1`
+    /// … where it has them.
+    fn postgres_moved(
+        &self,
+        draft: Draft<'_>,
+        pick: &str,
+        sorted_by_pick: bool,
+        writes: &Writes<'_>,
+    ) -> Step {
+        let (mut sorted, mut from) = (self.order_list(), "moved AS t".to_owned());
+        if sorted_by_pick {
+            let order = self.claim_order();
             let keys =
                 order.iter().enumerate().map(|(index, (_, direction))| format!("p.o{index}{direction}"));
             sorted = keys.collect::<Vec<_>>().join(", ");
             from = format!("moved AS t JOIN pick AS p ON p.k = {}", self.id());
         }
-        let pick = self.pick(&draft, ready);
         let sets = draft.set_list(writes);
         let effects = draft.effect_parts(&[Transition::Claimed], writes);
         let returned = if effects.is_empty() { self.claim_columns().join(", ") } else { "t.*".to_owned() };
         let columns = draft.layout_columns(writes, Seen::After).join(", ");
         let text = format!(
-            "WITH pick AS MATERIALIZED (\nSELECT {}\n{pick}\nFOR UPDATE SKIP LOCKED),\nmoved AS (\nUPDATE {} AS t SET \
-             {sets}\nWHERE {} = ANY (ARRAY(SELECT k FROM pick))\nRETURNING {returned}){effects}\nSELECT {columns}\nFROM \
-             {from}\nORDER BY {sorted}",
-            picked.join(", "),
+            "WITH pick AS MATERIALIZED (\n{pick}),\nmoved AS (\nUPDATE {} AS t SET {sets}\nWHERE {} = ANY \
+             (ARRAY(SELECT k FROM pick))\nRETURNING {returned}){effects}\nSELECT {columns}\nFROM {from}\nORDER BY {sorted}",
             self.name(),
             self.id(),
         );
         draft.finish(&text, Yields::Rows)
+    }
+
+    /// Rows of the given shares.
+    pub fn postgres_share_take(&self, writes: &Writes<'_>) -> Step {
+        let draft = Draft::own(self);
+        let pick = self.ranked_pick(&draft, "");
+        self.postgres_moved(draft, &pick, true, writes)
     }
 
     /// The columns that the layout and the order read.
@@ -98,6 +118,7 @@ impl Table<'_> {
         names.extend(roles.into_iter().filter_map(|role| self.contract.column(role)));
         names.extend(self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role)));
         names.extend(self.stage.retry_rule.column.as_deref());
+        names.extend(self.contract.claim.fair.as_ref().map(|fair| fair.name.as_str()));
         if let Some(group) = self.group() {
             names.insert(&group.by);
             if let OnError::ByColumn { column, .. } = &group.on_error {
@@ -135,7 +156,13 @@ impl Table<'_> {
     fn sqlite_claim(&self, ready: &[StateId], writes: &Writes<'_>) -> Script {
         let draft = Draft::own(self);
         let pick = self.pick(&draft, ready);
-        let first = draft.finish(&format!("SELECT {}\n{pick}", self.key()), Yields::Keys);
+        let mut steps = vec![draft.finish(&format!("SELECT {}\n{pick}", self.key()), Yields::Keys)];
+        steps.extend(self.sqlite_mark(writes));
+        Script { steps }
+    }
+
+    /// Marks the rows whose keys the step before yielded.
+    pub fn sqlite_mark(&self, writes: &Writes<'_>) -> Vec<Step> {
         let draft = Draft::own(self);
         let sets = draft.set_list(writes);
         let among = draft.among(&self.id(), Bind::Held);
@@ -145,9 +172,9 @@ impl Table<'_> {
             self.name(),
             returning(&columns)
         );
-        let mut steps = vec![first, draft.finish(&text, Yields::Rows)];
+        let mut steps = vec![draft.finish(&text, Yields::Rows)];
         steps.extend(self.effect_steps(&[Transition::Claimed], writes, &NO_REASON));
-        Script { steps }
+        steps
     }
 
     pub fn load(&self) -> Script {

@@ -5,6 +5,7 @@ mod group;
 mod index;
 mod notify;
 mod reference;
+mod share;
 mod types;
 
 #[cfg(test)]
@@ -17,12 +18,13 @@ use postrider_contract::{Column, Contract, MessageField, Role};
 use crate::{Dialect, Error, Shape, ShapeColumn, ident};
 
 pub use index::Index;
+pub(crate) use index::index_key;
 pub use notify::{channel, notify};
 
 /// The table that `create` makes of one of our own contracts, as a shape; `None` for any other.
 pub fn reference_shape(contract: &Contract, dialect: Dialect) -> Option<Shape> {
     let shape = reference::shape(contract, dialect)?;
-    group::added(contract, dialect, shape, &mut Vec::new()).ok()
+    added(contract, dialect, shape, &mut Vec::new()).ok()
 }
 
 /// The statements that create the contract's table, what belongs to it, and its indexes.
@@ -33,7 +35,7 @@ pub fn create(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Erro
         _ => return create_plain(contract, dialect),
     };
     let mut statements = reference::statements(contract, dialect);
-    let shape = group::added(contract, dialect, shape, &mut statements)?;
+    let shape = added(contract, dialect, shape, &mut statements)?;
     statements.extend(index::needed(contract, dialect, &shape)?.into_iter().map(|index| index.create));
     Ok(statements)
 }
@@ -55,7 +57,7 @@ fn create_plain(contract: &Contract, dialect: Dialect) -> Result<Vec<String>, Er
         types::options(dialect)
     );
     let mut statements = vec![create];
-    let shape = group::added(contract, dialect, shape, &mut statements)?;
+    let shape = added(contract, dialect, shape, &mut statements)?;
     statements.extend(index::needed(contract, dialect, &shape)?.into_iter().map(|index| index.create));
     Ok(statements)
 }
@@ -84,12 +86,23 @@ pub fn missing(
             statements.extend(reference::statements_of(contract, dialect, table));
         }
     }
-    let full = group::added(contract, dialect, full, &mut statements)?;
+    let full = added(contract, dialect, full, &mut statements)?;
     let needed = index::needed(contract, dialect, &full)?.into_iter();
     let lacking = needed.filter(|needed| !existing.iter().any(|known| known.serves(&needed.index)));
     statements.extend(lacking.map(|needed| needed.create));
     statements.dedup();
     Ok(statements)
+}
+
+/// The shape with the columns that groups and shares need; the statements that add those which are not there.
+fn added(
+    contract: &Contract,
+    dialect: Dialect,
+    shape: Shape,
+    statements: &mut Vec<String>,
+) -> Result<Shape, Error> {
+    let shape = group::added(contract, dialect, shape, statements)?;
+    share::added(contract, dialect, shape, statements)
 }
 
 /// The table's name, quoted, with its schema.
@@ -129,6 +142,7 @@ fn known_columns(contract: &Contract) -> Vec<String> {
         state.conditions.iter().for_each(|(column, _)| add(column));
     }
     contract.claim.filter.iter().for_each(|(column, _)| add(column));
+    contract.claim.fair.iter().for_each(|fair| add(&fair.name));
     for field in contract.message.values() {
         match field {
             MessageField::Column(column) => add(&column.name),

@@ -233,6 +233,7 @@ fn placeholder(dialect: Dialect, bind: &Bind, binds: &mut Vec<Bind>) -> String {
         return match bind {
             Bind::Ids => "{ids}".to_owned(),
             Bind::Held => "{held}".to_owned(),
+            Bind::Pools => "{pools}".to_owned(),
             _ => "?".to_owned(),
         };
     }

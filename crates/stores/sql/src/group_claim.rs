@@ -11,9 +11,8 @@
 //! A look sees groups on the ring (all of them in their order) from a cursor on, and those of the newest due rows; both
 //! are bounded, so that any number of held groups costs a claim the same, and a new group among them is found at once.
 
-use postrider_contract::{Group, Transition};
+use postrider_contract::{Group, Role, Transition};
 
-use crate::claim::{NO_REASON, returning};
 use crate::column::{Kind, postgres_type};
 use crate::condition::Lookup;
 use crate::draft::Draft;
@@ -53,26 +52,45 @@ impl Table<'_> {
             order: self.group_order(group).join(", "),
         };
         let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, Transition::Claimed));
-        let scripts = |from: From| match self.dialect {
-            Dialect::Postgres => {
-                let look = self.postgres_group_look(group, &parts, from);
-                vec![Script { steps: vec![look, self.postgres_group_take(group, &parts, &writes)] }]
-            }
-            Dialect::Mysql => {
-                let look = Script { steps: vec![self.mysql_group_look(&parts, from)] };
-                vec![look, self.mysql_group_take(&parts, &writes)]
-            }
-            Dialect::Sqlite => {
-                let look = Script { steps: vec![self.sqlite_group_look(group, &parts, from)] };
-                vec![look, self.sqlite_group_take(group, &parts, &writes)]
+        let scripts = |from: From, limited: bool| {
+            let taking =
+                |steps: Vec<Step>| if limited { self.under_permits(steps) } else { Script { steps } };
+            match self.dialect {
+                Dialect::Postgres => {
+                    let look = self.postgres_group_look(group, &parts, from);
+                    vec![taking(vec![look, self.postgres_group_take(group, &parts, &writes)])]
+                }
+                Dialect::Mysql => {
+                    let look = Script { steps: vec![self.mysql_group_look(&parts, from)] };
+                    vec![look, taking(self.mysql_group_take(&parts, &writes))]
+                }
+                Dialect::Sqlite => {
+                    let look = Script { steps: vec![self.sqlite_group_look(group, &parts, from)] };
+                    vec![look, taking(self.sqlite_group_take(group, &parts, &writes))]
+                }
             }
         };
-        Some(GroupClaim { first: scripts(From::Start), after: scripts(From::Cursor), run: group.run })
+        let limited = |from: From| if self.has_pools() { scripts(from, true) } else { Vec::new() };
+        Some(GroupClaim {
+            first: scripts(From::Start, false),
+            after: scripts(From::Cursor, false),
+            limited_first: limited(From::Start),
+            limited_after: limited(From::Cursor),
+            run: group.run,
+        })
     }
 
     fn holding(&self, group: &Group) -> String {
         let live = self.is_live(group);
         self.not_passed(group).map_or_else(|| live.clone(), |not_passed| format!("{live} AND {not_passed}"))
+    }
+
+    /// READY, and its pool may have more.
+    fn may_go(&self, draft: &Draft<'_>, ready: &str) -> String {
+        match self.in_open_pool(draft) {
+            Some(open) => format!("({ready} AND {open})"),
+            None => ready.to_owned(),
+        }
     }
 
     /// The groups of the newest due rows.
@@ -108,6 +126,7 @@ impl Table<'_> {
     fn postgres_group_look(&self, group: &Group, parts: &Parts, from: From) -> Step {
         let draft = Draft::own(self);
         let Parts { table, by, live, holding, ready, order } = parts;
+        let ready = &self.may_go(&draft, ready);
         let ok = match self.not_passed(group) {
             Some(not_passed) => format!("CASE WHEN {not_passed} THEN {ready} END"),
             None => ready.clone(),
@@ -148,6 +167,8 @@ impl Table<'_> {
     fn postgres_group_take(&self, group: &Group, parts: &Parts, writes: &Writes<'_>) -> Step {
         let draft = Draft::own(self);
         let Parts { table, by, holding, ready, order, .. } = parts;
+        let ready = &self.may_go(&draft, ready);
+        let (pool, permitted) = self.permitted(&draft);
         let groups = draft.bind(Bind::Groups);
         let kind = postgres_type(&self.shape_of(&group.by).sql_type);
         let idle = self.none_in_flight(group, &format!("{by} = g.g"));
@@ -157,22 +178,49 @@ impl Table<'_> {
         let columns = draft.layout_columns(writes, Seen::After).join(", ");
         let id = self.id();
         let text = format!(
-            "WITH pick AS MATERIALIZED (\nSELECT r.k, g.place, r.ord\nFROM unnest(({groups}::text[])::{kind}[]) WITH \
-             ORDINALITY AS g(g, place)\nCROSS JOIN LATERAL (\n  SELECT y.k, y.ord FROM (\n    SELECT {id} AS k, \
+            "WITH {} AS MATERIALIZED (\nSELECT r.k, g.place, r.ord{}\nFROM unnest(({groups}::text[])::{kind}[]) WITH \
+             ORDINALITY AS g(g, place)\nCROSS JOIN LATERAL (\n  SELECT y.k, y.ord{} FROM (\n    SELECT {id} AS k{pool}, \
              row_number() OVER w AS ord, bool_and({ready}) OVER w AS ok\n    FROM (SELECT * FROM {table} AS t WHERE \
              {by} = g.g AND {holding}\n      ORDER BY {order} LIMIT {}) AS t\n    WINDOW w AS (ORDER BY {order})) AS y\n  \
-             WHERE y.ok) AS r{idle}\nORDER BY g.place, r.ord LIMIT {}),\nlocked AS MATERIALIZED (\nSELECT {id} AS k FROM \
+             WHERE y.ok) AS r{idle}\nORDER BY g.place, r.ord LIMIT {}),{permitted}\nlocked AS MATERIALIZED (\nSELECT {id} AS k FROM \
              {table} AS t\nWHERE {id} = ANY (ARRAY(SELECT k FROM pick)) AND {}\nFOR UPDATE SKIP LOCKED),\nmine AS \
              MATERIALIZED (\nSELECT y.k, y.place, y.ord FROM (\n  SELECT p.k, p.place, p.ord, bool_and(l.k IS NOT NULL) \
              OVER (PARTITION BY p.place ORDER BY p.ord) AS ok\n  FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS \
              y\nWHERE y.ok),\nmoved AS (\nUPDATE {table} AS t SET {sets}\nWHERE {id} = ANY (ARRAY(SELECT k FROM \
              mine))\nRETURNING {returned}){effects}\nSELECT {columns}\nFROM moved AS t JOIN mine AS p ON p.k = \
              {id}\nORDER BY p.place, p.ord",
+            if permitted.is_empty() { "pick" } else { "picked" },
+            if permitted.is_empty() { "" } else { ", r.pool" },
+            if permitted.is_empty() { "" } else { ", y.pool" },
             draft.bind(Bind::Run),
             draft.bind(Bind::Limit),
             self.in_states(&self.stage.ready, Lookup::Check),
         );
         draft.finish(&text, Yields::Rows)
+    }
+
+    /// PostgreSQL and SQLite: the row's pool as a column of the pick, and what is left of the pick with the permits that its
+    /// pools have: a run ends before the first row that has none.
+    fn permitted(&self, draft: &Draft<'_>) -> (String, String) {
+        let Some(pool) = self.role(Role::Pool).filter(|_| self.has_pools()) else {
+            return (String::new(), String::new());
+        };
+        let permits = draft.bind(Bind::Permits);
+        let (permits, all) = match self.dialect {
+            Dialect::Postgres => {
+                (format!("jsonb_to_recordset({permits}::jsonb) AS q(p text, n bigint)"), "bool_and")
+            }
+            Dialect::Mysql | Dialect::Sqlite => {
+                (format!("(SELECT value->>'p' AS p, value->>'n' AS n FROM json_each({permits})) AS q"), "min")
+            }
+        };
+        let text = format!(
+            "\npick AS MATERIALIZED (\nSELECT z.k, z.place, z.ord FROM (\n  SELECT y.k, y.place, y.ord, {all}(y.n IS NULL OR \
+             y.nth <= y.n) OVER (PARTITION BY y.place ORDER BY y.ord) AS ok FROM (\n    SELECT p.*, q.n, row_number() OVER \
+             (PARTITION BY p.pool ORDER BY p.place, p.ord) AS nth\n    FROM picked AS p LEFT JOIN {permits} ON q.p = \
+             p.pool) AS y) AS z\nWHERE z.ok),"
+        );
+        (format!(", {} AS pool", self.as_text(&pool)), text)
     }
 
     /// `WHERE …`: nothing of the group is in flight. Not as NOT EXISTS: a planner would make a join of that, and compare
@@ -190,6 +238,7 @@ impl Table<'_> {
     fn mysql_group_look(&self, parts: &Parts, from: From) -> Step {
         let draft = Draft::own(self);
         let Parts { table, by, live, holding, ready, order } = parts;
+        let ready = &self.may_go(&draft, ready);
         let order_back: Vec<String> = self
             .claim_order()
             .into_iter()
@@ -232,7 +281,7 @@ impl Table<'_> {
     }
 
     /// Locked rows are the newest: what a look saw may be old.
-    fn mysql_group_take(&self, parts: &Parts, writes: &Writes<'_>) -> Script {
+    fn mysql_group_take(&self, parts: &Parts, writes: &Writes<'_>) -> Vec<Step> {
         let Parts { table, by, live, holding, ready, order } = parts;
         let draft = Draft::own(self);
         let lock = format!(
@@ -242,6 +291,7 @@ impl Table<'_> {
         );
         let mut steps = vec![draft.finish(&lock, Yields::Groups)];
         let draft = Draft::own(self);
+        let ready = &self.may_go(&draft, ready);
         let columns = draft.layout_columns(writes, Seen::Before).join(", ");
         let same = format!("{by} = {}", draft.bind(Bind::Group));
         let flag = match self.is_in_flight() {
@@ -259,12 +309,13 @@ impl Table<'_> {
         );
         steps.push(draft.finish(&run, Yields::Run));
         steps.extend(self.mysql_mark(writes));
-        Script { steps }
+        steps
     }
 
     fn sqlite_group_look(&self, group: &Group, parts: &Parts, from: From) -> Step {
         let draft = Draft::own(self);
         let Parts { table, by, live, holding, ready, order } = parts;
+        let ready = &self.may_go(&draft, ready);
         let next = |than: &str| format!("SELECT min({by}) FROM {table} AS t WHERE {live}{than}");
         let first = match from {
             From::Start => next(""),
@@ -285,31 +336,34 @@ impl Table<'_> {
         draft.finish(&text, Yields::Groups)
     }
 
-    fn sqlite_group_take(&self, group: &Group, parts: &Parts, writes: &Writes<'_>) -> Script {
+    fn sqlite_group_take(&self, group: &Group, parts: &Parts, writes: &Writes<'_>) -> Vec<Step> {
         let draft = Draft::own(self);
         let Parts { table, by, holding, ready, order, .. } = parts;
+        let ready = &self.may_go(&draft, ready);
         let (id, key) = (self.id(), self.group_value(group, "j.value"));
         let same = format!("{by} = {key}");
         let idle = self.none_in_flight(group, &same);
-        let pick = format!(
-            "SELECT y.k FROM (\n  SELECT {} AS k, j.key AS place, row_number() OVER w AS ord, min({ready}) OVER w AS ok\n  \
-             FROM json_each({}) AS j CROSS JOIN {table} AS t ON {id} IN (\n    SELECT {id} FROM {table} AS t WHERE {same} \
-             AND {holding} ORDER BY {order} LIMIT {}){idle}\n  WINDOW w AS (PARTITION BY j.key ORDER BY {order})) AS \
-             y\nWHERE y.ok\nORDER BY y.place, y.ord\nLIMIT {}",
+        let (pool, permitted) = self.permitted(&draft);
+        let runs = format!(
+            "(\n  SELECT {} AS k{pool}, j.key AS place, row_number() OVER w AS ord, min({ready}) OVER w AS ok\n  FROM \
+             json_each({}) AS j CROSS JOIN {table} AS t ON {id} IN (\n    SELECT {id} FROM {table} AS t WHERE {same} AND \
+             {holding} ORDER BY {order} LIMIT {}){idle}\n  WINDOW w AS (PARTITION BY j.key ORDER BY {order})) AS y",
             self.key(),
             draft.bind(Bind::Groups),
-            draft.bind(Bind::Run),
-            draft.bind(Bind::Limit)
+            draft.bind(Bind::Run)
         );
+        let limit = draft.bind(Bind::Limit);
+        let pick = if permitted.is_empty() {
+            format!("SELECT y.k FROM {runs}\nWHERE y.ok\nORDER BY y.place, y.ord\nLIMIT {limit}")
+        } else {
+            let permitted = permitted.trim_end_matches(',');
+            format!(
+                "WITH picked AS MATERIALIZED (\nSELECT y.k, y.place, y.ord, y.pool FROM {runs}\nWHERE y.ok\nORDER BY y.place, \
+                 y.ord LIMIT {limit}),{permitted}\nSELECT k FROM pick ORDER BY place, ord"
+            )
+        };
         let mut steps = vec![draft.finish(&pick, Yields::Keys)];
-        let draft = Draft::own(self);
-        let sets = draft.set_list(writes);
-        let among = draft.among(&self.id(), Bind::Held);
-        let columns = draft.layout_columns(writes, Seen::After).join(", ");
-        let text =
-            format!("UPDATE {table} AS t SET {sets}\nWHERE {among}\nRETURNING {}", returning(&columns));
-        steps.push(draft.finish(&text, Yields::Rows));
-        steps.extend(self.effect_steps(&[Transition::Claimed], writes, &NO_REASON));
-        Script { steps }
+        steps.extend(self.sqlite_mark(writes));
+        steps
     }
 }

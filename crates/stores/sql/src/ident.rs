@@ -46,7 +46,11 @@ pub(crate) fn bounded(name: &str) -> String {
 }
 
 pub(crate) fn check_text(text: &str) -> Result<(), Error> {
-    if text.chars().any(char::is_control) || text.contains("{ids}") || text.contains("{held}") {
+    if text.chars().any(char::is_control)
+        || text.contains("{ids}")
+        || text.contains("{held}")
+        || text.contains("{pools}")
+    {
         return Err(Error::Literal(text.to_owned()));
     }
     Ok(())

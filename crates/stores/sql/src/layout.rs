@@ -23,6 +23,7 @@ impl Table<'_> {
             integer_id: self.integer_id(),
             fences: fence.len(),
             claim_time,
+            pool: fence.len() + 6,
             fields: self.contract.message_columns().into_iter().map(|(field, _)| field).collect(),
             joined: self.joined_fields(),
         }
@@ -157,6 +158,7 @@ impl Draft<'_> {
         columns.push(text(table.stage.retry_rule.column.as_deref()));
         columns.extend(table.group_columns());
         columns.push(text(table.contract.column(Role::Pool)));
+        columns.push(text(table.contract.claim.fair.as_ref().map(|fair| fair.name.as_str())));
         columns.push(table.as_integer(&table.waited(writes)));
         columns.push(table.as_integer(&table.size()));
         let fields = table.contract.message_columns();

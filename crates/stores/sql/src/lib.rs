@@ -26,6 +26,7 @@ mod program;
 mod render;
 pub mod run;
 mod settle;
+mod share;
 mod table;
 mod takeover;
 mod tally;

@@ -1,5 +1,5 @@
-//! Our own small tables beside a contract's: locks (leases of a name), lanes (paused by an operator), and the list of
-//! addresses and domains that get no mail any more.
+//! Our own small tables beside a contract's: locks (leases of a name), lanes (paused by an operator), pools (a lock
+//! and a bucket for each that is limited), and the list of addresses and domains that get no mail any more.
 //!
 //! Owns: their DDL and statements. Must not: be needed: a database without them has no locks, no paused lanes, no list.
 //! Invariant: the database's clock decides when a lock runs out.
@@ -14,11 +14,15 @@ pub const LOCKS: &str = "postrider_locks";
 /// The table of lanes that an operator touched: `lane`, `paused`, `changed_at`.
 pub const LANES: &str = "postrider_lanes";
 
+/// The table of pools with limits, a lock and a bucket each: `pool`, `free_at` (seconds since 1970 at which all that was
+/// taken so far is paid for by the rate).
+pub const POOLS: &str = "postrider_pools";
+
 /// All of them, in the order of [`create`].
-pub const TABLES: [&str; 3] = [LOCKS, LANES, SUPPRESSIONS];
+pub const TABLES: [&str; 4] = [LOCKS, LANES, SUPPRESSIONS, POOLS];
 
 /// Creates the tables where they are missing.
-pub fn create(dialect: Dialect) -> [String; 3] {
+pub fn create(dialect: Dialect) -> [String; 4] {
     let (name, flag, time) = match dialect {
         Dialect::Postgres => ("text", "boolean", "timestamptz"),
         Dialect::Mysql => {
@@ -35,6 +39,7 @@ pub fn create(dialect: Dialect) -> [String; 3] {
         ),
         Dialect::Sqlite => ("TEXT", "TEXT"),
     };
+    let seconds = if dialect == Dialect::Sqlite { "REAL" } else { "double precision" };
     [
         format!(
             "CREATE TABLE IF NOT EXISTS {LOCKS} (name {name} NOT NULL PRIMARY KEY, owner {name} NOT NULL, \
@@ -47,6 +52,9 @@ pub fn create(dialect: Dialect) -> [String; 3] {
         format!(
             "CREATE TABLE IF NOT EXISTS {SUPPRESSIONS} (entry {entry} NOT NULL PRIMARY KEY, reason {reason} NOT NULL, \
              created_at {time} NOT NULL)"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS {POOLS} (pool {name} NOT NULL PRIMARY KEY, free_at {seconds} NOT NULL)"
         ),
     ]
 }

@@ -84,6 +84,8 @@ pub enum Yields {
     Groups,
     /// The first rows of one group, laid out as `Rows`, with one more column: 1 may go, 0 may not, -1 is in flight.
     Run,
+    /// Pools, and how many of their rows may go. Shares and runs of later steps are bounded by them.
+    Permits,
     /// What the statement's own documentation says.
     Other,
 }
@@ -125,6 +127,18 @@ pub enum Bind {
     Group,
     /// The most rows of one group.
     Run,
+    /// The shares to take rows of, and how many of each: a JSON array of objects with `s` and `n`.
+    Shares,
+    /// One of them: the step runs once for each (MySQL).
+    Share,
+    /// The most rows of one share.
+    Quota,
+    /// Limited pools: a text[] on PostgreSQL, a JSON array on SQLite, expanded on MySQL.
+    Pools,
+    /// The pools whose rows may go: a JSON array.
+    Open,
+    /// How many rows of each limited pool may go: a JSON array of objects with `p` and `n`.
+    Permits,
 }
 
 /// What a settlement gives for each row.
@@ -167,7 +181,7 @@ impl Field {
 /// waited_micros, size` (and the key, if it is one) come as 64-bit integers, everything else as text (bytes for
 /// binary columns), so that one decoder serves every table.
 ///
-/// `id, fence…, attempts, max_attempts, schedule, group, on_error, pool, waited_micros, size, field…`
+/// `id, fence…, attempts, max_attempts, schedule, group, on_error, pool, share, waited_micros, size, field…`
 ///
 /// `group` is NULL where the row keeps no order; `on_error` is the name of its mode. A role that the contract does not have comes as NULL. A field larger than the inline limit comes as NULL, with
 /// `size` telling that it was left out.
@@ -180,6 +194,8 @@ pub struct Layout {
     /// MySQL: which of the fences is the claim time. The pick step yields a candidate for each row; the greatest is
     /// every row's, and is what the next step binds as [`Bind::ClaimTime`].
     pub claim_time: Option<usize>,
+    /// Where the pool is.
+    pub pool: usize,
     /// Composer field names, in order.
     pub fields: Arc<[String]>,
     /// Field names that [`Program::join`] yields (`event.section_id`), in order; empty where nothing is joined.
@@ -197,6 +213,8 @@ pub struct Program {
     pub claim: Vec<Script>,
     /// Where rows keep an order: their claim. The one above is then for the other rows alone.
     pub groups: Option<GroupClaim>,
+    /// Where rows are claimed by shares: the claim of those that keep no order.
+    pub shares: Option<ShareClaim>,
     /// Yields `id, field…` for the named keys.
     pub load: Script,
     /// Yields `id, joined…` for the named keys; NULLs where the joined row is not there.
@@ -229,8 +247,38 @@ pub struct GroupClaim {
     pub first: Vec<Script>,
     /// The same, on from [`Bind::Cursor`].
     pub after: Vec<Script>,
+    /// The same where some of their pools are limited: what they may have is counted first, and paid for.
+    pub limited_first: Vec<Script>,
+    pub limited_after: Vec<Script>,
     /// Rows of one group that a claim takes where other groups are free too.
     pub run: u32,
+}
+
+/// The claim by shares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShareClaim {
+    /// Yields the keys of shares in which rows wait, in their order; [`Bind::Jumps`] of them.
+    pub first: Script,
+    /// The same, on from [`Bind::Cursor`].
+    pub after: Script,
+    /// Takes rows of [`Bind::Shares`].
+    pub take: Script,
+    /// Absent where there is no table of pools: then no pool is limited.
+    pub pools: Option<PoolScripts>,
+}
+
+/// What concerns the limits of pools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolScripts {
+    /// Yields of [`Bind::Pools`] those that are known: name, 1 where it is limited, how many rows may go, microseconds until
+    /// its rate lets one go.
+    pub state: Script,
+    /// Gives each a row of our own: its lock and its bucket.
+    pub enroll: Script,
+    /// Takes rows of [`Bind::Shares`], under the locks of [`Bind::Pools`].
+    pub take: Script,
+    /// Gives back what [`Bind::Ids`] cost.
+    pub refund: Script,
 }
 
 /// The statements of one settling transition.
@@ -269,6 +317,10 @@ impl Program {
         let inspect = &self.inspect;
         let mut scripts = vec![("load", &self.load), ("next due", &self.next_due), ("lag", &inspect.lag)];
         scripts.extend(self.claim.iter().map(|script| ("claim", script)));
+        if let Some(shares) = &self.shares {
+            scripts.extend([("shares", &shares.first), ("claim of shares", &shares.take)]);
+            scripts.extend(shares.pools.iter().map(|pools| ("pools", &pools.state)));
+        }
         scripts.extend(self.join.iter().map(|script| ("join", script)));
         scripts.extend(self.stamp.iter().map(|script| ("stamp", script)));
         scripts.extend(self.reclaim_dead.iter().map(|script| ("reclaim dead", script)));

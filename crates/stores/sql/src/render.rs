@@ -8,10 +8,12 @@ use crate::{Dialect, Error, Program, Shape};
 /// Renders every statement of a stage. The contract must be resolved to the columns that the table has.
 pub fn render(contract: &Contract, stage: &Stage, dialect: Dialect, shape: &Shape) -> Result<Program, Error> {
     let table = Table::new(contract, stage, dialect, shape)?;
+    table.check_shares()?;
     Ok(Program {
         layout: table.layout(),
         claim: table.claim(),
         groups: table.group_claim(),
+        shares: table.share_claim(),
         load: table.load(),
         join: table.join(),
         settle: Transition::SETTLES

@@ -8,12 +8,15 @@ mod claim;
 mod duplicates;
 mod groups;
 mod inspect;
+mod known;
 pub mod locks;
 pub mod migrate;
+mod permits;
 mod produce;
 mod progress;
 mod ring;
 mod settle;
+mod shares;
 pub mod suppressions;
 mod sweep;
 pub mod verify;
@@ -27,6 +30,7 @@ use postrider_seams::store::Error;
 
 pub use progress::Progress;
 
+use self::known::Known;
 use self::ring::Ring;
 use crate::bind::Given;
 use crate::{Dialect, Program, Script, Shape, join, render};
@@ -118,6 +122,8 @@ pub struct Opened {
     names: Arc<[String]>,
     /// Where the claims of ordered groups have got to.
     ring: Arc<Ring>,
+    /// The shares and pools that are known.
+    known: Arc<Known>,
 }
 
 impl Opened {
@@ -142,7 +148,16 @@ impl Opened {
             .ok_or_else(|| format!("contract {} has no stage {stage:?}", contract.name))?;
         let program = render(&contract, &stage, dialect, &shape).map_err(|problem| problem.to_string())?;
         let names = program.layout.fields.iter().chain(&*program.layout.joined).cloned().collect();
-        Ok(Self { contract, stage, shape, program, batch, names, ring: Arc::default() })
+        Ok(Self {
+            contract,
+            stage,
+            shape,
+            program,
+            batch,
+            names,
+            ring: Arc::default(),
+            known: Arc::default(),
+        })
     }
 
     /// Does the table keep results per recipient?

@@ -139,6 +139,7 @@ fn own_columns(contract: &Contract, stage: &Stage) -> BTreeSet<String> {
         names.extend(state.conditions.iter().map(|(column, _)| column.clone()));
     }
     names.extend(contract.claim.filter.iter().map(|(column, _)| column.clone()));
+    names.extend(contract.claim.fair.iter().map(|fair| fair.name.clone()));
     if let Some(group) = &contract.group {
         names.insert(group.by.clone());
         names.extend(group.sequence.iter().cloned());
@@ -204,6 +205,10 @@ fn time_columns(contract: &Contract) -> BTreeSet<String> {
 fn foreign_names(contract: &Contract) -> BTreeSet<String> {
     let mut names = BTreeSet::from([contract.table.name.clone()]);
     names.extend(contract.table.schema.clone());
+    if let Some(pool) = &contract.pool {
+        names.extend(pool.table.split('.').map(str::to_owned));
+        names.extend([&pool.id, &pool.concurrency, &pool.rate, &pool.paused].map(String::clone));
+    }
     for effect in &contract.effects {
         names.extend(effect.table.split('.').map(str::to_owned));
         names.extend(effect.values.iter().map(|(column, _)| column.clone()));

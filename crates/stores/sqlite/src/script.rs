@@ -130,7 +130,7 @@ async fn run_steps(
             continue;
         }
         let rows = connection.fetch_all(query).await?.iter().map(values).collect();
-        progress.yielded(step, rows);
+        progress.yielded(given, step, rows);
     }
     Ok(progress.done)
 }
@@ -142,7 +142,7 @@ fn bound(step: &Step, given: &Given<'_>, progress: &Progress) -> Query<'static, 
             Bind::Limit => query.bind(i64::from(given.limit)),
             Bind::Owner => query.bind(given.owner.to_owned()),
             // Arrays are PostgreSQL's.
-            Bind::Array(_) | Bind::ClaimTime | Bind::Group => query.bind(None::<String>),
+            Bind::Array(_) | Bind::ClaimTime | Bind::Group | Bind::Share => query.bind(None::<String>),
             Bind::Rows(fields) => query.bind(given.json_rows(fields)),
             Bind::One(field) => one(query, given.shared(field)),
             Bind::Ids => query.bind(bind::json_ids(&given.ids)),
@@ -159,6 +159,11 @@ fn bound(step: &Step, given: &Given<'_>, progress: &Progress) -> Query<'static, 
             Bind::Cursor => query.bind(given.groups.cursor.clone()),
             Bind::Groups => query.bind(bind::json_texts(&progress.groups)),
             Bind::Run => query.bind(i64::from(progress.run_length())),
+            Bind::Shares => query.bind(progress.permits.shares_json()),
+            Bind::Open => query.bind(progress.permits.open_json()),
+            Bind::Permits => query.bind(progress.permits.left_json()),
+            Bind::Quota => query.bind(i64::from(progress.permits.quota())),
+            Bind::Pools => query.bind(bind::json_texts(&given.shares.limited)),
         };
     }
     query

@@ -47,8 +47,8 @@ pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Er
 }
 
 /// Which of our own tables are there?
-pub async fn own_tables(database: &Database) -> Result<[bool; 3], Error> {
-    let mut there = [false; 3];
+pub async fn own_tables(database: &Database) -> Result<[bool; 4], Error> {
+    let mut there = [false; 4];
     for (table, there) in own::TABLES.into_iter().zip(&mut there) {
         *there = !columns(database, table).await?.is_empty();
     }

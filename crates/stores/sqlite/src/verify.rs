@@ -21,7 +21,7 @@ impl SqliteStore {
             missing: self.migration.missing().await?,
             duplicates: self.opened.duplicates(&self.database).await?,
             notifies: true,
-            own_tables: shape::own_tables(&self.database).await? == [true; 3],
+            own_tables: shape::own_tables(&self.database).await? == [true; 4],
         };
         Ok(self.opened.findings(Dialect::Sqlite, &facts))
     }

@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use aws_sdk_dynamodb::types::AttributeValue;
 use libtest_mimic::Failed;
-use postrider_conformance::{Arena, Cell, ColumnKind, Kind, Row, Subject, TableColumn};
+use postrider_conformance::{Arena, Cell, ColumnKind, Kind, PoolLimits, Row, Subject, TableColumn};
 use postrider_seams::{Backend, Migrate as _, migrate};
 use postrider_store_dynamodb::{Database, Settings};
 
@@ -190,6 +190,10 @@ impl Arena for DynamoDbArena {
         }
         let asked = asked.update_expression(format!("SET {}", sets.join(", ")));
         asked.send().await.expect("an update");
+    }
+
+    async fn set_pool(&self, _: &str, _: PoolLimits) {
+        panic!("no contract with pools has a layout here");
     }
 
     async fn close(&self) {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use libtest_mimic::Failed;
 use postrider_conformance::subject::FOREIGN;
-use postrider_conformance::{Arena, Cell, ColumnKind, Kind, Row, Subject, TableColumn};
+use postrider_conformance::{
+    Arena, CREATE_POOLS, Cell, ColumnKind, Kind, PoolLimits, Row, Subject, TableColumn,
+};
 use postrider_seams::{Backend, Migrate as _, migrate};
 use postrider_store_mysql::{Database, Settings};
 use sqlx::mysql::{MySqlPool, MySqlPoolOptions};
@@ -35,6 +37,9 @@ impl MariaDbArena {
         database.migration(subject.contract.clone()).apply(migrate::Options::default()).await?;
         database.close().await;
         let sql = MySqlPoolOptions::new().max_connections(2).connect(&url).await?;
+        if subject.contract.pool.is_some() {
+            sql.execute(CREATE_POOLS).await?;
+        }
         let table = &subject.contract.table.name;
         sql.execute(AssertSqlSafe(format!("ALTER TABLE {} ADD COLUMN {FOREIGN} text", quote(table)))).await?;
         let columns = describe(&sql, table).await;
@@ -175,6 +180,16 @@ impl Arena for MariaDbArena {
         let query = sqlx::query(AssertSqlSafe(text));
         let query = changes.values().fold(query, |query, cell| query.bind(bound(cell)));
         query.bind(bound(id)).execute(&self.sql).await.expect("an update");
+    }
+
+    async fn set_pool(&self, name: &str, limits: PoolLimits) {
+        let text = "REPLACE INTO dispatch_pools VALUES (?, ?, ?, ?)";
+        let query = sqlx::query(text)
+            .bind(name.to_owned())
+            .bind(limits.concurrency)
+            .bind(limits.rate)
+            .bind(limits.paused);
+        query.execute(&self.sql).await.expect("a pool");
     }
 
     async fn close(&self) {

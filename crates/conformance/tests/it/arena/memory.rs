@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use postrider_conformance::subject::FOREIGN;
-use postrider_conformance::{Arena, Cell, ColumnKind, Kind, Row, Subject, TableColumn};
+use postrider_conformance::{Arena, Cell, ColumnKind, Kind, PoolLimits, Row, Subject, TableColumn};
 use postrider_contract::Role;
 use postrider_seams::{Backend, RowId, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable};
@@ -134,6 +134,17 @@ impl Arena for MemoryArena {
         };
         let wanted = |row: &Row| key.is_none_or(|(column, cell)| row.get(column) == Some(cell));
         rows.into_iter().filter(wanted).collect()
+    }
+
+    async fn set_pool(&self, name: &str, limits: PoolLimits) {
+        let small = |limit: i64| u32::try_from(limit).expect("a small number");
+        let PoolLimits { concurrency, rate, paused } = limits;
+        let limits = postrider_store_memory::PoolLimits {
+            concurrency: concurrency.map(small),
+            rate: rate.map(small),
+            paused,
+        };
+        self.table.set_pool(name, limits);
     }
 
     async fn update(&self, id: &Cell, changes: &Row) {

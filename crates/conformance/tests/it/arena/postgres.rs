@@ -5,7 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use libtest_mimic::Failed;
 use postrider_conformance::subject::FOREIGN;
-use postrider_conformance::{Arena, Cell, ColumnKind, Foreign, Kind, Row, Subject, TableColumn};
+use postrider_conformance::{
+    Arena, CREATE_POOLS, Cell, ColumnKind, Foreign, Kind, PoolLimits, Row, Subject, TableColumn,
+};
 use postrider_seams::{Backend, Migrate as _, migrate};
 use postrider_store_postgres::{Database, Settings};
 use sqlx::postgres::{PgPool, PgPoolOptions};
@@ -41,6 +43,9 @@ impl PostgresArena {
         database.migration(subject.contract.clone()).apply(migrate::Options::default()).await?;
         database.close().await;
         let sql = PgPoolOptions::new().max_connections(2).connect(&url).await?;
+        if subject.contract.pool.is_some() {
+            sql.execute(CREATE_POOLS).await?;
+        }
         let table = &subject.contract.table.name;
         sql.execute(AssertSqlSafe(format!("ALTER TABLE {} ADD COLUMN {FOREIGN} text", quote(table)))).await?;
         let columns = describe(&sql, table).await.into_iter().map(|known| known.column).collect();
@@ -199,6 +204,18 @@ impl Arena for PostgresArena {
 
     fn foreign(&self) -> Option<&dyn Foreign> {
         Some(self)
+    }
+
+    async fn set_pool(&self, name: &str, limits: PoolLimits) {
+        let text = "INSERT INTO dispatch_pools VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO UPDATE SET \
+                    concurrency = excluded.concurrency, rate_per_minute = excluded.rate_per_minute, \
+                    paused = excluded.paused";
+        let query = sqlx::query(text)
+            .bind(name.to_owned())
+            .bind(limits.concurrency.map(i32::try_from).transpose().expect("a small number"))
+            .bind(limits.rate.map(i32::try_from).transpose().expect("a small number"))
+            .bind(limits.paused);
+        query.execute(&self.sql).await.expect("a pool");
     }
 
     async fn close(&self) {

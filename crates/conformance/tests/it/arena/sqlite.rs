@@ -6,7 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use libtest_mimic::Failed;
 use postrider_conformance::subject::FOREIGN;
-use postrider_conformance::{Arena, Cell, ColumnKind, Kind, Row, Subject, TableColumn};
+use postrider_conformance::{
+    Arena, CREATE_POOLS, Cell, ColumnKind, Kind, PoolLimits, Row, Subject, TableColumn,
+};
 use postrider_seams::{Backend, Migrate as _, migrate};
 use postrider_store_sqlite::{Database, Settings};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
@@ -34,6 +36,9 @@ impl SqliteArena {
         database.migration(subject.contract.clone()).apply(migrate::Options::default()).await?;
         let options = SqliteConnectOptions::new().filename(&file).busy_timeout(Duration::from_secs(30));
         let sql = SqlitePoolOptions::new().max_connections(1).connect_with(options).await?;
+        if subject.contract.pool.is_some() {
+            sql.execute(CREATE_POOLS).await?;
+        }
         let table = &subject.contract.table.name;
         sql.execute(AssertSqlSafe(format!("ALTER TABLE {} ADD COLUMN {FOREIGN} text", quote(table)))).await?;
         let columns = describe(&sql, table).await;
@@ -178,6 +183,16 @@ impl Arena for SqliteArena {
         let query = changes.values().fold(sqlx::query(AssertSqlSafe(text)), bind);
         let done = bind(query, id).execute(&self.sql).await.expect("an update");
         assert_eq!(done.rows_affected(), 1, "the row is there");
+    }
+
+    async fn set_pool(&self, name: &str, limits: PoolLimits) {
+        let text = "REPLACE INTO dispatch_pools VALUES (?, ?, ?, ?)";
+        let query = sqlx::query(text)
+            .bind(name.to_owned())
+            .bind(limits.concurrency)
+            .bind(limits.rate)
+            .bind(limits.paused);
+        query.execute(&self.sql).await.expect("a pool");
     }
 
     async fn close(&self) {

@@ -29,6 +29,28 @@ pub struct Given<'a> {
     /// MySQL's claim: in which column the pick step yields the claim time.
     pub claim_time: Option<usize>,
     pub groups: Groups,
+    pub shares: Shares,
+}
+
+/// What a claim by shares asks for, and what is known of pools.
+#[derive(Debug, Clone, Default)]
+pub struct Shares {
+    pub wanted: Vec<Share>,
+    /// Pools with limits: what they may have is counted under their locks.
+    pub limited: Vec<String>,
+    /// Pools that may have more, as far as is known.
+    pub open: Vec<String>,
+    /// MySQL: in which column a pick yields the pool.
+    pub pool_column: Option<usize>,
+}
+
+/// Rows of one pool and one client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    pub key: String,
+    /// Its pool, where that is limited.
+    pub limited: Option<String>,
+    pub most: u32,
 }
 
 /// What a claim of ordered groups asks for.

@@ -38,10 +38,11 @@ pub fn claimed(
     let on_error = text(get(at + 4)).and_then(|mode| Hold::from_name(&mode)).unwrap_or(Hold::Block);
     let group = key.map(|key| Group { key, on_error });
     let pool = text(get(at + 5)).map(Arc::from);
-    let waited_micros = whole(&get(at + 6)).unwrap_or(0);
-    let size = whole(&get(at + 7)).and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
-    let fields = (size <= INLINE_LIMIT).then(|| read_fields(layout, at + 8, &mut get));
-    Some(Claimed { lease, counters, from, group, pool, waited_micros, size, fields })
+    let share = text(get(at + 6)).map(Arc::from);
+    let waited_micros = whole(&get(at + 7)).unwrap_or(0);
+    let size = whole(&get(at + 8)).and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
+    let fields = (size <= INLINE_LIMIT).then(|| read_fields(layout, at + 9, &mut get));
+    Some(Claimed { lease, counters, from, group, pool, share, waited_micros, size, fields })
 }
 
 /// One row of a load: key, then the fields.

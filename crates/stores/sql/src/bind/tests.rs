@@ -28,11 +28,13 @@ fn program() -> Program {
             integer_id: true,
             fences: 1,
             claim_time: None,
+            pool: 6,
             fields: Arc::from(["to".to_owned()]),
             joined: Arc::from([]),
         },
         claim: Vec::new(),
         groups: None,
+        shares: None,
         load: empty(),
         join: None,
         settle: BTreeMap::from([
@@ -172,7 +174,8 @@ fn row(size: i64, to: Value) -> Vec<Value> {
         Value::Null,
         text("g"),
         text("wait"),
-        Value::Null,
+        text("p"),
+        text("client"),
         Value::Int(-1),
         Value::Int(size),
         to,
@@ -188,6 +191,7 @@ fn a_claimed_row_reads_by_the_layout() {
     assert_eq!(claimed.counters.attempts, 2);
     let group = claimed.group.expect("in a group");
     assert_eq!((&*group.key, group.on_error), ("g", Hold::Wait));
+    assert_eq!((claimed.pool.as_deref(), claimed.share.as_deref()), (Some("p"), Some("client")));
     assert_eq!(claimed.waited_micros, -1);
     assert_eq!(claimed.fields.expect("small").get("to"), &Value::Bytes(vec![0xff]));
 }

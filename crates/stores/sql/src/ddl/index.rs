@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Claimed, Condition, Contract, StateId};
+use postrider_contract::{Claimed, Condition, Contract, Role, StateId};
 
 use super::table_name;
 use crate::claim::returning;
@@ -54,6 +54,7 @@ pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
             }
         };
         table.claim_indexes().into_iter().for_each(|index| add(Some(index)));
+        table.share_indexes().into_iter().for_each(|index| add(Some(index)));
         table.group_indexes().into_iter().for_each(|index| add(Some(index)));
         add(table.lease_index());
         add(table.spent_index());
@@ -144,6 +145,31 @@ impl Table<'_> {
         if let Some(flying) = self.is_in_flight() {
             let condition = format!("{flying} AND {}", self.is_ordered(group));
             needed.push(self.partial_index(&named("flight", &ordered), &[by], &condition));
+        }
+        needed
+    }
+
+    /// `share`: the shares, and the rows of each in the order of claims. `pool`: a pool's rows in flight.
+    fn share_indexes(&self) -> Vec<Needed> {
+        if !self.contract.has_shares() {
+            return Vec::new();
+        }
+        let named = |what: &str| format!("{}_{what}", self.stage.name);
+        let pool = self.contract.column(Role::Pool).filter(|_| self.contract.pool.is_some());
+        if self.dialect == Dialect::Mysql {
+            let mut order = vec![(self.share_column(), false)];
+            order.extend(self.mysql_order());
+            let mut needed = vec![self.mysql_columns_index(&named("share"), order)];
+            if let (Claimed::State(state), Some(pool)) = (self.stage.claimed, pool) {
+                needed.push(self.mysql_index(&named("pool"), state, &[(pool.to_owned(), false)]));
+            }
+            return needed;
+        }
+        let mark = self.group().map(ordered_mark).unwrap_or_default();
+        let mut needed =
+            vec![self.partial_index(&named(&format!("share{mark}")), &self.share_keys(), &self.is_waiting())];
+        if let (Some(flying), Some(pool)) = (self.is_in_flight(), pool) {
+            needed.push(self.partial_index(&named("pool"), &[self.quote(pool)], &flying));
         }
         needed
     }
@@ -244,7 +270,7 @@ impl Table<'_> {
 }
 
 /// A column as it is; anything else in brackets.
-fn index_key(expression: &str) -> String {
+pub(crate) fn index_key(expression: &str) -> String {
     let bare = returning(expression);
     let is_column = bare.starts_with('"') && bare.matches('"').count() == 2 && bare.ends_with('"');
     if is_column { bare } else { format!("({bare})") }

@@ -12,6 +12,7 @@ use crate::bind::{self, Given};
 
 impl Opened {
     pub async fn claim(&self, on: &impl Run, want: &Want) -> Result<Vec<Claimed>, Error> {
+        self.keep_known(on).await?;
         let mut claimed = match &self.program.groups {
             None => self.claim_rows(on, want.limit).await?,
             Some(groups) => self.claim_both(on, groups, want.limit).await?,
@@ -22,6 +23,9 @@ impl Opened {
 
     /// Rows that keep no order.
     pub(super) async fn claim_rows(&self, on: &impl Run, limit: u32) -> Result<Vec<Claimed>, Error> {
+        if let Some(shares) = &self.program.shares {
+            return self.claim_shares(on, shares, limit).await;
+        }
         let mut claimed: Vec<Claimed> = Vec::new();
         for (index, script) in self.program.claim.iter().enumerate() {
             let left = limit.saturating_sub(count(&claimed));
@@ -68,6 +72,10 @@ impl Opened {
     pub async fn next_due(&self, on: &impl Run) -> Result<Option<Duration>, Error> {
         if self.program.groups.is_some() && self.ring.is_unfinished() {
             return Ok(Some(ring::PAUSE));
+        }
+        // Rows that are due and wait for their pool's rate.
+        if let Some(wait) = self.rate_wait(on).await? {
+            return Ok(Some(wait));
         }
         let given = Given::limit(on.owner(), 1);
         let done = on.run("look for the next due row", &self.program.next_due, &given).await?;

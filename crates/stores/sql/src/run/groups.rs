@@ -9,7 +9,7 @@ use super::claim::count;
 use super::ring::{Left, Look};
 use super::{Done, Opened, Run};
 use crate::GroupClaim;
-use crate::bind::{Given, Groups};
+use crate::bind::{Given, Groups, Shares};
 
 /// Groups on the ring that one claim looks at, about; the next goes on from there.
 const LOOKED_AT_MOST: u32 = 2000;
@@ -59,6 +59,7 @@ impl Opened {
         groups: &GroupClaim,
         limit: u32,
     ) -> Result<Vec<Claimed>, Error> {
+        let pools = self.pools_of_groups(on).await?;
         let mut claimed: Vec<Claimed> = Vec::new();
         let (mut looked, mut whole_turn) = (0, false);
         for round in 0..ROUNDS {
@@ -67,7 +68,7 @@ impl Opened {
                 break;
             }
             let asked = self.ring.plan(on.dialect(), left, groups.run, round);
-            let (look, got) = match self.claim_round(on, groups, &asked, left).await {
+            let (look, got) = match self.claim_round(on, groups, &asked, &pools, left).await {
                 Ok(found) => found,
                 Err(error) if !claimed.is_empty() => {
                     tracing::warn!(%error, "claiming more groups failed");
@@ -93,11 +94,21 @@ impl Opened {
         on: &impl Run,
         groups: &GroupClaim,
         asked: &Groups,
+        pools: &Shares,
         limit: u32,
     ) -> Result<(Look, Vec<Claimed>), Error> {
-        let scripts = if asked.cursor.is_some() { &groups.after } else { &groups.first };
-        let given =
-            Given { groups: asked.clone(), claim_time: self.claim_time(), ..Given::limit(on.owner(), limit) };
+        let scripts = match (asked.cursor.is_some(), pools.limited.is_empty()) {
+            (true, true) => &groups.after,
+            (false, true) => &groups.first,
+            (true, false) => &groups.limited_after,
+            (false, false) => &groups.limited_first,
+        };
+        let given = Given {
+            groups: asked.clone(),
+            shares: pools.clone(),
+            claim_time: self.claim_time(),
+            ..Given::limit(on.owner(), limit)
+        };
         let mut done = Done::default();
         if let Some(look) = scripts.first() {
             done = on.run("look for groups", look, &given).await?;

@@ -27,7 +27,7 @@ pub fn missing(contract: &Contract, dialect: Dialect, found: &Found) -> Result<V
 }
 
 /// The statements that make those of our own tables that are not `there`.
-pub fn missing_own(dialect: Dialect, there: [bool; 3]) -> Vec<String> {
+pub fn missing_own(dialect: Dialect, there: [bool; 4]) -> Vec<String> {
     own::create(dialect)
         .into_iter()
         .zip(there)

@@ -3,6 +3,7 @@
 use postrider_seams::row::{RowId, Value};
 
 use super::Done;
+use super::permits::Permits;
 use crate::bind::{self, Given};
 use crate::{Bind, Step, Yields};
 
@@ -14,6 +15,8 @@ pub struct Progress {
     /// The groups to take rows of.
     pub groups: Vec<String>,
     pub done: Done,
+    /// What shares and pools may have.
+    pub permits: Permits,
     limit: usize,
     run: u32,
 }
@@ -24,6 +27,7 @@ impl Progress {
             held: Vec::new(),
             groups: given.groups.found.clone(),
             done: Done::default(),
+            permits: Permits::new(&given.shares),
             limit: given.limit as usize,
             run: given.groups.run,
         }
@@ -32,7 +36,10 @@ impl Progress {
     /// Is there nothing that the step could be about?
     pub fn skips(&self, step: &Step) -> bool {
         let of_groups = step.binds.contains(&Bind::Groups) || step.binds.contains(&Bind::Group);
-        (bind::needs_held(&step.binds) && self.held.is_empty()) || (of_groups && self.groups.is_empty())
+        let of_shares = step.binds.contains(&Bind::Shares) || step.binds.contains(&Bind::Share);
+        (bind::needs_held(&step.binds) && self.held.is_empty())
+            || (of_groups && self.groups.is_empty())
+            || (of_shares && self.permits.shares().is_empty())
     }
 
     /// Rows of one group: more of each where few groups are free.
@@ -46,7 +53,7 @@ impl Progress {
         self.done.affected = affected;
     }
 
-    pub fn yielded(&mut self, step: &Step, rows: Vec<Vec<Value>>) {
+    pub fn yielded(&mut self, given: &Given<'_>, step: &Step, rows: Vec<Vec<Value>>) {
         match step.yields {
             Yields::Groups => {
                 self.groups = group_texts(&rows);
@@ -55,9 +62,14 @@ impl Progress {
             Yields::Run => {
                 let taken = self.done.rows.get_or_insert_default();
                 let room = self.limit.saturating_sub(taken.len());
-                let run: Vec<Vec<Value>> = may_go(rows).into_iter().take(room).collect();
+                let run = self.permits.admit(may_go(rows).into_iter().take(room).collect());
                 self.held.extend(keys(&run));
                 taken.extend(run);
+            }
+            Yields::Permits => {
+                self.permits.counted(&given.shares, &rows);
+                // The keys so far were the pools'.
+                (self.held, self.done.order, self.done.rows) = (Vec::new(), Vec::new(), None);
             }
             Yields::Nothing | Yields::Keys | Yields::Rows | Yields::Leases | Yields::Other => {
                 self.done.order = std::mem::take(&mut self.held);

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use postrider_contract::Transition;
 use postrider_seams::row::{Lease, RowId};
 use postrider_seams::store::{Class, Error, Held, Settlement};
 
@@ -26,6 +27,13 @@ impl Opened {
                 }
             }
         }
+        let untried = |settlement: &&Settlement| {
+            matches!(settlement.transition, Transition::Deferred | Transition::Released)
+        };
+        let back =
+            moves.iter().flat_map(|settlement| settlement.hands_back.iter().map(|lease| lease.id.clone()));
+        let own = moves.iter().filter(untried).map(|settlement| settlement.lease.id.clone());
+        self.refund(on, own.chain(back).collect()).await;
         Ok(answers)
     }
 

@@ -47,7 +47,13 @@ fn contracts() -> Vec<(&'static str, Contract)> {
 
 /// The table as its database describes it, and how it was made.
 fn table(contract: &Contract, dialect: Dialect) -> (Vec<String>, Shape) {
-    if let Some(shape) = ddl::reference_shape(contract, dialect) {
+    if let Some(mut shape) = ddl::reference_shape(contract, dialect) {
+        if let Some(pool) = &contract.pool {
+            // Another part of the product makes it.
+            let names = [&pool.id, &pool.concurrency, &pool.rate, &pool.paused];
+            let columns = names.map(|name| ShapeColumn::new(name, "integer")).to_vec();
+            shape.related.insert(pool.table.clone(), columns);
+        }
         return (ddl::create(contract, dialect).expect("it renders"), shape);
     }
     if contract.name == "due_lease" {
@@ -145,8 +151,28 @@ fn scripts(program: &Program) -> Vec<(String, &Script)> {
     for (index, script) in program.claim.iter().enumerate() {
         all.push((format!("claim {}", index + 1), script));
     }
+    if let Some(shares) = &program.shares {
+        let own = [
+            ("shares", &shares.first),
+            ("shares from a cursor", &shares.after),
+            ("claim shares", &shares.take),
+        ];
+        all.extend(own.map(|(title, script)| (title.to_owned(), script)));
+        if let Some(pools) = &shares.pools {
+            let own = [
+                ("pools", &pools.state),
+                ("enroll pools", &pools.enroll),
+                ("claim shares of limited pools", &pools.take),
+                ("refund", &pools.refund),
+            ];
+            all.extend(own.map(|(title, script)| (title.to_owned(), script)));
+        }
+    }
     if let Some(groups) = &program.groups {
-        for (from, scripts) in [("the start", &groups.first), ("the cursor", &groups.after)] {
+        let limited =
+            [("the start, limited", &groups.limited_first), ("the cursor, limited", &groups.limited_after)];
+        let plain = [("the start", &groups.first), ("the cursor", &groups.after)];
+        for (from, scripts) in plain.into_iter().chain(limited) {
             for (index, script) in scripts.iter().enumerate() {
                 all.push((format!("claim groups from {from} {}", index + 1), script));
             }

@@ -1,0 +1,206 @@
+//! Pools and turns: limits over all workers together, and nobody waits for another's rows.
+
+use std::time::Duration;
+
+use postrider_contract::{Hold, Role, StateId, Transition};
+use postrider_seams::Claimed;
+
+use crate::arena::{Kind, PoolLimits};
+use crate::cell::{Cell, Row};
+use crate::row;
+use crate::subject::Subject;
+use crate::trial::{Trial, Worker, patiently};
+
+use super::groups::modes;
+
+pub(crate) fn no_pools(subject: &Subject, _: Kind) -> Option<&'static str> {
+    subject.contract.pool.is_none().then_some("no pools")
+}
+
+pub(crate) fn no_turns(subject: &Subject, _: Kind) -> Option<&'static str> {
+    subject.contract.claim.fair.is_none().then_some("no turns")
+}
+
+pub(crate) fn no_ordered_pools(subject: &Subject, kind: Kind) -> Option<&'static str> {
+    no_pools(subject, kind).or(modes(subject).is_empty().then_some("no ordered groups"))
+}
+
+fn at_once(most: i64) -> PoolLimits {
+    PoolLimits { concurrency: Some(most), ..PoolLimits::default() }
+}
+
+impl Trial {
+    /// So many ready rows of a pool and a client, from key `first` on.
+    async fn put_pooled(&self, first: usize, count: usize, pool: Option<&str>, client: &str) -> Vec<Cell> {
+        let mut rows = Vec::with_capacity(count);
+        for n in first..first + count {
+            rows.push(self.pooled(self.ready_row(n).await, pool, client));
+        }
+        self.arena.insert(&self.subject.contract.table.name, &rows).await;
+        rows.into_iter().map(|row| row[&self.subject.contract.table.id].clone()).collect()
+    }
+
+    fn pooled(&self, mut row: Row, pool: Option<&str>, client: &str) -> Row {
+        let column = self.subject.column(Role::Pool).expect("the law is about pools").to_owned();
+        row.insert(column, pool.map_or(Cell::Null, Cell::text));
+        if let Some(fair) = &self.subject.contract.claim.fair {
+            row.insert(fair.name.clone(), Cell::text(client));
+        }
+        row
+    }
+
+    /// Rows of the pool in this state, as the database itself tells.
+    async fn count_pooled(&self, pool: &str, state: StateId) -> usize {
+        let rows = self.rows().await;
+        let counts = |row: &&Row| {
+            self.role(row, Role::Pool).as_text() == Some(pool)
+                && row::state_of(&self.subject, row) == Some(state)
+        };
+        rows.iter().filter(counts).count()
+    }
+}
+
+fn of_pool(claimed: &[Claimed], pool: &str) -> usize {
+    claimed.iter().filter(|row| row.pool.as_deref() == Some(pool)).count()
+}
+
+/// Claims until some come: what a store remembers of pools may be a moment old.
+async fn claim_soon(worker: &Worker, limit: u32) -> Vec<Claimed> {
+    for _ in 0..500 {
+        let claimed = worker.claim(limit).await;
+        if !claimed.is_empty() {
+            return claimed;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("nothing was claimed within ten seconds");
+}
+
+pub(crate) async fn full_pool_delays_no_other(trial: &Trial) {
+    trial.arena.set_pool("narrow", at_once(2)).await;
+    let narrow = trial.put_pooled(1, 30, Some("narrow"), "a").await;
+    trial.put_pooled(100, 5, None, "a").await;
+    trial.put_pooled(200, 4, Some("nobody knows"), "a").await;
+    let worker = trial.worker("one").await;
+    let claimed = worker.claim(20).await;
+    let pools = ["narrow", "nobody knows"].map(|pool| of_pool(&claimed, pool));
+    assert_eq!((pools, claimed.len()), ([2, 4], 11), "two of the pool, and all others");
+    let mut waiting = Vec::new();
+    for id in &narrow {
+        let row = trial.row(id).await;
+        if row::state_of(&trial.subject, &row) == Some(trial.subject.ready()) {
+            waiting.push((id, row));
+        }
+    }
+    assert_eq!(waiting.len(), 28);
+    for name in ["one", "two", "three"] {
+        assert!(trial.worker(name).await.claim(20).await.is_empty(), "the pool is full for all");
+    }
+    for (id, before) in waiting {
+        assert_eq!(trial.row(id).await, before, "who waits for a pool costs no write");
+    }
+    let done = claimed.iter().find(|row| row.pool.as_deref() == Some("narrow")).expect("two of them");
+    worker.end(done, Transition::Delivered).await;
+    assert_eq!(of_pool(&claim_soon(&worker, 20).await, "narrow"), 1, "what is done lets the next go");
+}
+
+pub(crate) async fn pool_limit_over_workers(trial: &Trial) {
+    trial.arena.set_pool("narrow", at_once(3)).await;
+    trial.put_pooled(1, 20, Some("narrow"), "a").await;
+    trial.put_pooled(100, 20, Some("narrow"), "b").await;
+    let workers =
+        futures::future::join_all(["one", "two", "three", "four"].map(|name| trial.worker(name))).await;
+    let (mut delivered, mut turns) = (0, 0);
+    while delivered < 40 {
+        let claims = workers.iter().map(|worker| worker.claim(10));
+        let claimed = futures::future::join_all(claims).await;
+        let flying = trial.count_pooled("narrow", trial.subject.claimed()).await;
+        assert_eq!(flying, claimed.iter().map(Vec::len).sum::<usize>(), "who claims a row holds it");
+        assert!(flying <= 3, "{flying} in flight, with a limit of 3");
+        for (worker, rows) in workers.iter().zip(&claimed) {
+            for row in rows {
+                worker.end(row, Transition::Delivered).await;
+                delivered += 1;
+            }
+        }
+        turns += 1;
+        assert!(turns < 400, "{delivered} delivered in {turns} turns");
+    }
+}
+
+pub(crate) async fn paused_pool_waits(trial: &Trial) {
+    trial.arena.set_pool("still", PoolLimits { paused: true, ..PoolLimits::default() }).await;
+    let ids = trial.put_pooled(1, 5, Some("still"), "a").await;
+    let before = trial.row(&ids[0]).await;
+    let worker = trial.worker("one").await;
+    assert!(worker.claim(10).await.is_empty());
+    assert_eq!(trial.row(&ids[0]).await, before);
+    trial.arena.set_pool("still", PoolLimits::default()).await;
+    assert_eq!(claim_soon(&worker, 10).await.len(), 5, "resumed");
+}
+
+pub(crate) async fn rate_over_workers(trial: &Trial) {
+    // One in ten seconds.
+    trial.arena.set_pool("slow", PoolLimits { rate: Some(6), ..PoolLimits::default() }).await;
+    trial.put_pooled(1, 5, Some("slow"), "a").await;
+    let (one, two) = (trial.worker("one").await, trial.worker("two").await);
+    let first = one.claim(10).await;
+    assert_eq!(first.len(), 1);
+    assert!(one.claim(10).await.is_empty() && two.claim(10).await.is_empty(), "for all together");
+    let wait = patiently(|| one.store.next_due()).await.expect("rows wait");
+    assert!(wait > Duration::from_secs(2) && wait <= Duration::from_secs(10), "{wait:?}");
+    one.end(&first[0], Transition::Released).await;
+    let again = claim_soon(&one, 10).await;
+    assert_eq!(again.len(), 1, "what was never tried cost nothing");
+    one.end(&again[0], Transition::Delivered).await;
+    assert!(one.claim(10).await.is_empty(), "a delivery has its price");
+    trial.arena.set_pool("slow", PoolLimits { rate: Some(6000), ..PoolLimits::default() }).await;
+    assert!(!claim_soon(&two, 10).await.is_empty(), "a new rate applies at once");
+}
+
+pub(crate) async fn clients_take_turns(trial: &Trial) {
+    trial.put_pooled(1, 60, None, "a").await;
+    let late = trial.put_pooled(500, 3, None, "b").await;
+    let claimed = trial.worker("one").await.claim(20).await;
+    assert_eq!(claimed.len(), 20, "what one leaves, the other takes");
+    for id in &late {
+        assert!(claimed.iter().any(|row| trial.is(id, &row.lease.id)), "{id:?} had no turn");
+    }
+    assert!(claimed.iter().all(|row| row.share.is_some()), "a row says whose turn it is");
+}
+
+pub(crate) async fn ordered_rows_need_permits(trial: &Trial) {
+    let mode = modes(&trial.subject).pop().unwrap_or(Hold::Wait);
+    trial.arena.set_pool("narrow", at_once(3)).await;
+    trial.arena.set_pool("still", PoolLimits { paused: true, ..PoolLimits::default() }).await;
+    let now = trial.arena.now().await;
+    let id = |row: &Row| row[&trial.subject.contract.table.id].clone();
+    let group = |name: &str, count: i64, pool: Option<&str>| -> Vec<Row> {
+        let row = |seq| trial.pooled(trial.grouped(name, seq, mode, now), pool, "a");
+        (1..=count).map(row).collect()
+    };
+    let (a, b) = (group("a", 10, Some("narrow")), group("b", 4, None));
+    let mut rows = [a.clone(), b.clone()].concat();
+    for held in 0..30 {
+        rows.extend(group(&format!("held{held:02}"), 2, Some("still")));
+    }
+    trial.arena.insert(&trial.subject.contract.table.name, &rows).await;
+    let worker = trial.worker("one").await;
+    let claimed = worker.claim(40).await;
+    let of = |claimed: &[Claimed], rows: &[Row]| -> Vec<usize> {
+        let place = |row: &Claimed| rows.iter().position(|one| trial.is(&id(one), &row.lease.id));
+        claimed.iter().filter_map(place).collect()
+    };
+    assert_eq!(of(&claimed, &a), [0, 1, 2], "its first three, in order");
+    assert_eq!(
+        (of(&claimed, &b), claimed.len()),
+        (vec![0, 1, 2, 3], 7),
+        "the others go, the paused ones do not"
+    );
+    assert_eq!(trial.count_pooled("narrow", trial.subject.claimed()).await, 3);
+    for row in &claimed {
+        worker.end(row, Transition::Delivered).await;
+    }
+    let next = claim_soon(&worker, 40).await;
+    assert_eq!(of(&next, &a), [3, 4, 5], "and on from there");
+}

@@ -1,0 +1,187 @@
+//! Pools and turns, as plainly as can be: every claim counts what is in flight, and goes round the clients.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use postrider_contract::Role;
+use postrider_rows::{Row, get, role, state_of};
+use postrider_seams::RowId;
+
+use crate::store::MemoryStore;
+use crate::table::{MemoryTable, Table};
+
+/// What a pool may have; `None` is no limit.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PoolLimits {
+    pub concurrency: Option<u32>,
+    pub rate: Option<u32>,
+    pub paused: bool,
+}
+
+/// A pool as the table keeps it.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    limits: PoolLimits,
+    /// When all that was taken so far is paid for by the rate, in the table's microseconds.
+    free_at: i64,
+}
+
+/// Limited pool → rows that it may have in this claim.
+pub(crate) type Permits = BTreeMap<String, u64>;
+
+impl MemoryTable {
+    /// Sets a pool's limits, as a row of the pools' table would.
+    pub fn set_pool(&self, name: &str, limits: PoolLimits) {
+        self.lock().pools.entry(name.to_owned()).or_default().limits = limits;
+        self.written.notify_waiters();
+    }
+}
+
+impl Pool {
+    fn burst(rate: u32) -> u32 {
+        rate.div_ceil(60).max(1)
+    }
+
+    /// Microseconds that one row takes up. What a burst adds is taken off the rate, so that no minute has more.
+    fn every(rate: u32) -> i64 {
+        let steady = if rate > 60 { rate - Self::burst(rate) } else { rate };
+        60_000_000 / i64::from(steady.max(1))
+    }
+
+    fn permits(&self, in_flight: u64, now: i64) -> Option<u64> {
+        let PoolLimits { concurrency, rate, paused } = self.limits;
+        if paused {
+            return Some(0);
+        }
+        let by_count = concurrency.map(|most| u64::from(most).saturating_sub(in_flight));
+        let by_rate = rate.map(|rate| {
+            let owed =
+                (self.free_at.max(now) - now).unsigned_abs().div_ceil(Self::every(rate).unsigned_abs());
+            u64::from(Self::burst(rate)).saturating_sub(owed)
+        });
+        by_count.into_iter().chain(by_rate).min()
+    }
+}
+
+impl MemoryStore {
+    fn pool_of<'a>(&self, row: &'a Row) -> Option<&'a str> {
+        role(self.contract(), row, Role::Pool).as_text()
+    }
+
+    pub(crate) fn share_of<'a>(&self, row: &'a Row) -> Option<&'a str> {
+        self.contract().claim.fair.as_ref().and_then(|fair| get(row, &fair.name).as_text())
+    }
+
+    /// What each limited pool may have now.
+    pub(crate) fn permits(&self, table: &Table, now: i64) -> Permits {
+        if self.contract().pool.is_none() {
+            return Permits::new();
+        }
+        let mut in_flight: BTreeMap<&str, u64> = BTreeMap::new();
+        let claimed = self.claimed_states();
+        for row in table.rows.values() {
+            let flying = state_of(self.contract(), row).is_some_and(|state| claimed.contains(&state));
+            if let Some(pool) = self.pool_of(row).filter(|_| flying) {
+                *in_flight.entry(pool).or_default() += 1;
+            }
+        }
+        let left = |(name, pool): (&String, &Pool)| {
+            let flying = in_flight.get(name.as_str()).copied().unwrap_or(0);
+            Some((name.clone(), pool.permits(flying, now)?))
+        };
+        table.pools.iter().filter_map(left).collect()
+    }
+
+    /// Takes the row's permit, if its pool needs one; false where there is none.
+    pub(crate) fn admit(&self, permits: &mut Permits, row: &Row) -> bool {
+        match self.pool_of(row).and_then(|pool| permits.get_mut(pool)) {
+            None => true,
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+        }
+    }
+
+    /// The rows turn and turn about, a pool's only with its permits.
+    pub(crate) fn in_turns(
+        &self,
+        table: &Table,
+        rows: impl Iterator<Item = RowId>,
+        limit: usize,
+        permits: &mut Permits,
+    ) -> Vec<RowId> {
+        let mut places: HashMap<(Option<&str>, Option<&str>), usize> = HashMap::new();
+        let mut turns: VecDeque<VecDeque<(usize, RowId)>> = VecDeque::new();
+        for (place, id) in rows.enumerate() {
+            let row = &table.rows[&id];
+            let at = *places.entry((self.pool_of(row), self.share_of(row))).or_insert_with(|| {
+                turns.push_back(VecDeque::new());
+                turns.len() - 1
+            });
+            turns[at].push_back((place, id));
+        }
+        let mut taken: Vec<(usize, RowId)> = Vec::new();
+        while let Some(mut share) = turns.pop_front() {
+            if taken.len() >= limit {
+                break;
+            }
+            let Some(id) = share.pop_front() else { continue };
+            if self.admit(permits, &table.rows[&id.1]) {
+                taken.push(id);
+                turns.push_back(share);
+            }
+        }
+        // Who goes is a matter of turns; in which order they come is the contract's.
+        taken.sort_unstable();
+        taken.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Takes what rows cost out of their pools' buckets, or puts it back.
+    pub(crate) fn spend(&self, table: &mut Table, id: &RowId, now: i64, back: bool) {
+        let Some(pool) = table.rows.get(id).and_then(|row| self.pool_of(row)).map(str::to_owned) else {
+            return;
+        };
+        let Some(pool) = table.pools.get_mut(&pool) else { return };
+        let Some(rate) = pool.limits.rate else { return };
+        if back {
+            pool.free_at -= Pool::every(rate);
+        } else {
+            pool.free_at = pool.free_at.max(now) + Pool::every(rate);
+        }
+    }
+
+    /// Until the rate of a pool lets a row of it go; `None` where no rate holds it.
+    pub(crate) fn rate_wait(&self, table: &Table, row: &Row, now: i64) -> Option<i64> {
+        let pool = table.pools.get(self.pool_of(row)?)?;
+        let rate = pool.limits.rate?;
+        let spare = i64::from(Pool::burst(rate) - 1) * Pool::every(rate);
+        Some(pool.free_at - now - spare).filter(|wait| *wait > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn j9_no_minute_has_more_than_the_rate() {
+        for rate in [1, 7, 60, 61, 600, 6000] {
+            let mut pool =
+                Pool { limits: PoolLimits { rate: Some(rate), ..PoolLimits::default() }, free_at: 0 };
+            let mut taken: Vec<i64> = Vec::new();
+            for step in 0..30_000_i64 {
+                let now = 1_000_000_000 + step * 10_000;
+                for _ in 0..pool.permits(0, now).unwrap_or(0) {
+                    pool.free_at = pool.free_at.max(now) + Pool::every(rate);
+                    taken.push(now);
+                }
+            }
+            for (index, first) in taken.iter().enumerate() {
+                let within = taken[index..].iter().take_while(|at| **at < first + 60_000_000).count();
+                assert!(within <= rate as usize, "{within} of {rate} within a minute");
+            }
+            assert!(taken.len() >= rate as usize * 4, "{} of {rate} in five minutes", taken.len());
+        }
+    }
+}

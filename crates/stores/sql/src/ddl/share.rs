@@ -1,0 +1,55 @@
+//! MySQL has no index of an expression that MariaDB knows too: a virtual column holds the share of a ready row, and is NULL
+//! otherwise. Adding it rewrites nothing.
+
+use std::collections::BTreeSet;
+
+use postrider_contract::Contract;
+
+use super::table_name;
+use crate::claim::returning;
+use crate::table::Table;
+use crate::{Dialect, Error, Shape, ShapeColumn, ident, share};
+
+/// The longest share that is told apart.
+const LONGEST: u32 = 255;
+
+/// The shape with the columns that shares need; the statements that add those which are not there.
+pub(super) fn added(
+    contract: &Contract,
+    dialect: Dialect,
+    shape: Shape,
+    statements: &mut Vec<String>,
+) -> Result<Shape, Error> {
+    let mut full = shape;
+    if dialect != Dialect::Mysql {
+        return Ok(full);
+    }
+    for stage in &contract.stages {
+        let name = share::share_column(contract, stage);
+        if full.column(&name).is_some() {
+            continue;
+        }
+        let present: BTreeSet<String> = full.columns.iter().map(|column| column.name.clone()).collect();
+        // What the contract lacks besides is told when its indexes are made.
+        let Ok(resolved) = contract.resolve(&present) else { continue };
+        if !resolved.has_shares() {
+            continue;
+        }
+        let Some(stage) = resolved.stage(&stage.name) else { continue };
+        let collation = "utf8mb4_bin";
+        full.columns.push(ShapeColumn {
+            collation: Some(collation.to_owned()),
+            ..ShapeColumn::new(&name, format!("VARCHAR({LONGEST})"))
+        });
+        let table = Table::new(&resolved, stage, dialect, &full)?;
+        statements.push(format!(
+            "ALTER TABLE {} ADD COLUMN {} VARCHAR({LONGEST}) CHARACTER SET utf8mb4 COLLATE {collation} GENERATED ALWAYS AS \
+             (CASE WHEN {} THEN LEFT({}, {LONGEST}) END) VIRTUAL",
+            table_name(contract, dialect),
+            ident::quote(dialect, &name),
+            returning(&table.is_waiting()),
+            returning(&table.share_rule())
+        ));
+    }
+    Ok(full)
+}

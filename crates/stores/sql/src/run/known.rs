@@ -1,0 +1,246 @@
+//! The shares in which rows wait and the limits of their pools, as far as they are known.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use postrider_seams::row::Claimed;
+
+use crate::bind::{Share, Shares};
+use crate::share::BETWEEN;
+
+/// How old a look may be.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// The same while it has not yet seen all shares.
+const PAUSE: Duration = Duration::from_millis(50);
+
+#[derive(Debug, Default)]
+pub(super) struct Known(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    looked: Option<Instant>,
+    /// Where the last look stopped; none where it saw the last share.
+    cursor: Option<String>,
+    /// Shares of rows that keep no order; the next to get its turn comes first.
+    free: VecDeque<String>,
+    /// Pools of ordered rows: of the last full turn, and of the one that is under way.
+    ordered: BTreeSet<String>,
+    turning: BTreeSet<String>,
+    pools: BTreeMap<String, Pool>,
+    enrolled: HashSet<String>,
+}
+
+/// What is known of a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pool {
+    pub limited: bool,
+    /// Rows that may go.
+    pub permits: u64,
+    /// Until its rate lets one go.
+    pub wait: Duration,
+}
+
+/// The pool in a share's key; empty where the rows have none.
+fn pool_in(key: &str) -> &str {
+    let rest = key.get(1..).unwrap_or_default();
+    rest.split_once(BETWEEN).map_or(rest, |(pool, _)| pool)
+}
+
+impl State {
+    fn limited(&self, pool: &str) -> bool {
+        self.pools.get(pool).is_some_and(|pool| pool.limited)
+    }
+
+    fn ordered_pools(&self) -> impl Iterator<Item = &String> {
+        self.ordered.union(&self.turning)
+    }
+}
+
+impl Known {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn is_stale(&self) -> bool {
+        let state = self.lock();
+        let most = if state.cursor.is_some() { PAUSE } else { FRESH };
+        state.looked.is_none_or(|looked| looked.elapsed() >= most)
+    }
+
+    pub fn cursor(&self) -> Option<String> {
+        self.lock().cursor.clone()
+    }
+
+    /// A look found these shares, up to `cursor` if it did not see the last. Answers the pools to be looked at.
+    pub fn seen(&self, keys: Vec<String>, cursor: Option<String>) -> BTreeSet<String> {
+        let mut state = self.lock();
+        state.looked = Some(Instant::now());
+        let known: HashSet<String> = state.free.iter().cloned().collect();
+        for key in keys {
+            if key.starts_with('o') {
+                let pool = pool_in(&key).to_owned();
+                state.turning.insert(pool);
+            } else if !known.contains(&key) {
+                // New ones need not wait for a whole turn.
+                state.free.push_front(key);
+            }
+        }
+        if cursor.is_none() {
+            state.ordered = std::mem::take(&mut state.turning);
+        }
+        state.cursor = cursor;
+        let free = state.free.iter().map(|key| pool_in(key).to_owned());
+        let pools = free.chain(state.ordered_pools().cloned()).filter(|pool| !pool.is_empty());
+        pools.collect()
+    }
+
+    /// Limited pools that have no row of ours yet, as far as this process knows.
+    pub fn not_enrolled(&self, found: &BTreeMap<String, Pool>) -> Vec<String> {
+        let state = self.lock();
+        let new = found.iter().filter(|(name, pool)| pool.limited && !state.enrolled.contains(*name));
+        new.map(|(name, _)| name.clone()).collect()
+    }
+
+    pub fn enrolled(&self, pools: Vec<String>) {
+        self.lock().enrolled.extend(pools);
+    }
+
+    /// What was found of these pools; the others of them have no limits.
+    pub fn set_pools(&self, asked: &BTreeSet<String>, found: BTreeMap<String, Pool>) {
+        let mut state = self.lock();
+        state.pools.retain(|name, _| !asked.contains(name));
+        state.pools.extend(found);
+    }
+
+    /// So many rows evenly among the next shares. Those of limited pools get one try each, which `tried` remembers.
+    pub fn plan(&self, rows: u32, most: usize, tried: &mut HashSet<String>) -> Vec<Share> {
+        let mut state = self.lock();
+        let mut chosen: Vec<Share> = Vec::new();
+        let most = most.min(rows as usize);
+        for _ in 0..state.free.len() {
+            if chosen.len() >= most {
+                break;
+            }
+            let Some(key) = state.free.pop_front() else { break };
+            let pool = pool_in(&key);
+            let limited = state.limited(pool).then(|| pool.to_owned());
+            if limited.is_none() || tried.insert(key.clone()) {
+                chosen.push(Share { key: key.clone(), limited, most: 0 });
+            }
+            state.free.push_back(key);
+        }
+        let (mut left, mut others) = (rows, u32::try_from(chosen.len()).unwrap_or(u32::MAX));
+        for share in &mut chosen {
+            share.most = left.div_ceil(others.max(1));
+            left -= share.most;
+            others -= 1;
+        }
+        chosen
+    }
+
+    /// What a plan brought: a share that gave less than it was asked for has no more that may go.
+    pub fn yielded(&self, plan: &[Share], got: &[Claimed]) {
+        let mut counts: HashMap<String, u32> = HashMap::new();
+        for row in got {
+            let (pool, share) = (row.pool.as_deref().unwrap_or(""), row.share.as_deref().unwrap_or(""));
+            *counts.entry(format!("f{pool}{BETWEEN}{share}")).or_default() += 1;
+        }
+        let spent: HashSet<&String> = plan
+            .iter()
+            .filter(|share| share.limited.is_none())
+            .filter(|share| counts.get(&share.key).copied().unwrap_or(0) < share.most)
+            .map(|share| &share.key)
+            .collect();
+        self.lock().free.retain(|key| !spent.contains(key));
+    }
+
+    /// Pools with limits in which rows wait.
+    pub fn limited(&self) -> BTreeSet<String> {
+        let state = self.lock();
+        let free = state.free.iter().map(|key| pool_in(key));
+        let ordered = state.ordered_pools().map(String::as_str);
+        free.chain(ordered).filter(|pool| state.limited(pool)).map(str::to_owned).collect()
+    }
+
+    pub fn has_rates(&self) -> bool {
+        self.lock().pools.values().any(|pool| pool.limited)
+    }
+
+    pub fn limited_of_groups(&self) -> BTreeSet<String> {
+        let state = self.lock();
+        state.ordered_pools().filter(|pool| state.limited(pool)).cloned().collect()
+    }
+
+    /// Pools of ordered rows: those with limits, and those that may have more.
+    pub fn of_groups(&self) -> Shares {
+        let state = self.lock();
+        let mut shares = Shares::default();
+        for name in state.ordered_pools() {
+            let limited = state.limited(name);
+            if limited {
+                shares.limited.push(name.clone());
+            }
+            if !limited || state.pools.get(name).is_some_and(|pool| pool.permits > 0) {
+                shares.open.push(name.clone());
+            }
+        }
+        shares
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(keys: &[&str]) -> Vec<String> {
+        keys.iter().map(ToString::to_string).collect()
+    }
+
+    fn limited(name: &str) -> BTreeMap<String, Pool> {
+        BTreeMap::from([(name.to_owned(), Pool { limited: true, permits: 1, wait: Duration::ZERO })])
+    }
+
+    #[test]
+    fn j9_rows_are_shared_out_evenly_and_in_turn() {
+        let known = Known::default();
+        known.seen(keys(&["f\ta", "f\tb", "f\tc"]), None);
+        let plan = known.plan(2, 100, &mut HashSet::new());
+        let first: Vec<String> = plan.iter().map(|share| share.key.clone()).collect();
+        assert_eq!(plan.iter().map(|share| share.most).collect::<Vec<_>>(), [1, 1]);
+        let next = known.plan(2, 100, &mut HashSet::new());
+        assert!(!first.contains(&next[0].key), "who had no turn comes first");
+    }
+
+    #[test]
+    fn j9_a_share_that_gave_less_is_left_alone() {
+        let known = Known::default();
+        known.seen(keys(&["f\ta"]), None);
+        let plan = known.plan(5, 100, &mut HashSet::new());
+        known.yielded(&plan, &[]);
+        assert!(known.plan(5, 100, &mut HashSet::new()).is_empty());
+    }
+
+    #[test]
+    fn j9_a_limited_pool_is_tried_once_a_claim_and_stays_known() {
+        let known = Known::default();
+        let pools = known.seen(keys(&["fp\ta", "f\ta"]), None);
+        known.set_pools(&pools, limited("p"));
+        let mut tried = HashSet::new();
+        let plan = known.plan(4, 100, &mut tried);
+        assert_eq!(plan.iter().filter(|share| share.limited.as_deref() == Some("p")).count(), 1);
+        known.yielded(&plan, &[]);
+        assert!(known.plan(4, 100, &mut tried).is_empty());
+        assert_eq!(known.plan(4, 100, &mut HashSet::new()).len(), 1);
+    }
+
+    #[test]
+    fn j9_pools_of_ordered_rows_are_open_or_limited() {
+        let known = Known::default();
+        let pools = known.seen(keys(&["oempty\ta", "op\ta"]), None);
+        known.set_pools(&pools, limited("p"));
+        let shares = known.of_groups();
+        assert_eq!((shares.limited, shares.open), (keys(&["p"]), keys(&["empty", "p"])));
+    }
+}

@@ -1,0 +1,231 @@
+//! The claim by shares: some of each, turn and turn about, and of limited pools only what they may have.
+//!
+//! Which shares have rows that wait is remembered for a moment, with the limits of their pools; a share that gave less
+//! than it was asked for is forgotten until the next look. Everything here is lost with the process, and that costs a look.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::Duration;
+
+use postrider_seams::row::{Claimed, RowId, Value};
+use postrider_seams::store::Error;
+
+use super::claim::count;
+use super::known::Pool;
+use super::{Opened, Run};
+use crate::bind::{self, Given, Groups, Share, Shares};
+use crate::{Dialect, Script, ShareClaim};
+
+/// Shares that one look finds, at most; the next goes on from there.
+const LOOKED_AT: u32 = 500;
+
+/// The same on MySQL, where each takes a round trip.
+const HOPS: u32 = 64;
+
+/// Takes of one claim, at most.
+const ROUNDS: u32 = 12;
+
+impl Opened {
+    /// Looks for shares where that was long ago.
+    pub(super) async fn keep_known(&self, on: &impl Run) -> Result<(), Error> {
+        match &self.program.shares {
+            Some(shares) if self.known.is_stale() => self.look_for_shares(on, shares).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn look_for_shares(&self, on: &impl Run, shares: &ShareClaim) -> Result<(), Error> {
+        let mut keys: Vec<String> = Vec::new();
+        let mut cursor = self.known.cursor();
+        let (hops, at_once) = if on.dialect() == Dialect::Mysql { (HOPS, 1) } else { (1, LOOKED_AT) };
+        for _ in 0..hops {
+            let found = self.shares_after(on, shares, cursor.clone(), at_once).await?;
+            cursor = found.last().filter(|_| found.len() >= at_once as usize).cloned();
+            keys.extend(found);
+            if cursor.is_none() {
+                break;
+            }
+        }
+        let pools = self.known.seen(keys, cursor);
+        self.look_at_pools(on, shares, pools).await
+    }
+
+    async fn shares_after(
+        &self,
+        on: &impl Run,
+        shares: &ShareClaim,
+        cursor: Option<String>,
+        most: u32,
+    ) -> Result<Vec<String>, Error> {
+        let script = if cursor.is_some() { &shares.after } else { &shares.first };
+        let groups = Groups { jumps: most, cursor, ..Groups::default() };
+        let given = Given { groups, ..Given::limit(on.owner(), most) };
+        let rows = on.run("look for shares", script, &given).await?.into_rows();
+        Ok(rows.iter().filter_map(|row| row.first()?.as_text().map(str::to_owned)).collect())
+    }
+
+    /// Reads the limits of these pools, and gives each limited one a row of ours.
+    async fn look_at_pools(
+        &self,
+        on: &impl Run,
+        shares: &ShareClaim,
+        pools: BTreeSet<String>,
+    ) -> Result<(), Error> {
+        let Some(scripts) = shares.pools.as_ref().filter(|_| !pools.is_empty()) else { return Ok(()) };
+        let found = self.pool_states(on, &scripts.state, pools.iter().cloned().collect()).await?;
+        let new = self.known.not_enrolled(&found);
+        if !new.is_empty() {
+            on.run("enroll pools", &scripts.enroll, &about_pools(on, new.clone())).await?;
+            self.known.enrolled(new);
+        }
+        self.known.set_pools(&pools, found);
+        Ok(())
+    }
+
+    async fn pool_states(
+        &self,
+        on: &impl Run,
+        script: &Script,
+        pools: Vec<String>,
+    ) -> Result<BTreeMap<String, Pool>, Error> {
+        let rows = on.run("read the limits of pools", script, &about_pools(on, pools)).await?.into_rows();
+        Ok(rows.iter().filter_map(|row| pool_of(row)).collect())
+    }
+
+    /// Rows that keep no order.
+    pub(super) async fn claim_shares(
+        &self,
+        on: &impl Run,
+        shares: &ShareClaim,
+        limit: u32,
+    ) -> Result<Vec<Claimed>, Error> {
+        let mut claimed: Vec<Claimed> = Vec::new();
+        let (mut looked, mut tried) = (false, HashSet::new());
+        for _ in 0..ROUNDS {
+            let left = limit.saturating_sub(count(&claimed));
+            if left == 0 {
+                break;
+            }
+            let plan = self.known.plan(left, most_shares(on.dialect()), &mut tried);
+            if plan.is_empty() {
+                if looked {
+                    break;
+                }
+                // What is new since the last look can't wait for the next: there is nothing else to do.
+                looked = true;
+                self.look_for_shares(on, shares).await?;
+                continue;
+            }
+            match self.take_shares(on, shares, &plan).await {
+                Ok(got) => {
+                    self.known.yielded(&plan, &got);
+                    claimed.extend(got);
+                }
+                // What was claimed by now is ours: it is worked on, and the next claim meets the error again.
+                Err(error) if !claimed.is_empty() => {
+                    tracing::warn!(%error, "claiming from more shares failed");
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(claimed)
+    }
+
+    /// Those of limited pools under the pools' locks, the others without.
+    async fn take_shares(
+        &self,
+        on: &impl Run,
+        shares: &ShareClaim,
+        plan: &[Share],
+    ) -> Result<Vec<Claimed>, Error> {
+        let (limited, open): (Vec<Share>, Vec<Share>) =
+            plan.iter().cloned().partition(|share| share.limited.is_some());
+        let mut claimed = Vec::new();
+        for (part, script) in
+            [(open, Some(&shares.take)), (limited, shares.pools.as_ref().map(|pools| &pools.take))]
+        {
+            let Some(script) = script.filter(|_| !part.is_empty()) else { continue };
+            let limit = part.iter().map(|share| share.most).sum();
+            let pools: BTreeSet<String> = part.iter().filter_map(|share| share.limited.clone()).collect();
+            let asked = Shares {
+                wanted: part,
+                limited: pools.into_iter().collect(),
+                pool_column: Some(self.program.layout.pool),
+                ..Shares::default()
+            };
+            let given =
+                Given { shares: asked, claim_time: self.claim_time(), ..Given::limit(on.owner(), limit) };
+            match on.run("claim rows", script, &given).await {
+                Ok(done) => claimed.extend(self.read_claimed(done, None)),
+                Err(error) if !claimed.is_empty() => {
+                    tracing::warn!(%error, "claiming from limited pools failed");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(claimed)
+    }
+
+    /// What a claim of groups must know of pools.
+    pub(super) async fn pools_of_groups(&self, on: &impl Run) -> Result<Shares, Error> {
+        let pool_column = Some(self.program.layout.pool);
+        let Some(shares) = &self.program.shares else {
+            return Ok(Shares { pool_column, ..Shares::default() });
+        };
+        let limited = self.known.limited_of_groups();
+        if let Some(scripts) = shares.pools.as_ref().filter(|_| !limited.is_empty()) {
+            let found = self.pool_states(on, &scripts.state, limited.iter().cloned().collect()).await?;
+            self.known.set_pools(&limited, found);
+        }
+        Ok(Shares { pool_column, ..self.known.of_groups() })
+    }
+
+    /// How long until the rate of a pool in which rows wait lets one go; `None` where no rate holds any.
+    pub(super) async fn rate_wait(&self, on: &impl Run) -> Result<Option<Duration>, Error> {
+        let limited = self.known.limited();
+        let Some(scripts) = self.program.shares.as_ref().and_then(|shares| shares.pools.as_ref()) else {
+            return Ok(None);
+        };
+        if limited.is_empty() {
+            return Ok(None);
+        }
+        let found = self.pool_states(on, &scripts.state, limited.into_iter().collect()).await?;
+        Ok(found
+            .values()
+            .filter(|pool| pool.permits == 0 && !pool.wait.is_zero())
+            .map(|pool| pool.wait)
+            .min())
+    }
+
+    /// Gives back what rows that were never tried cost their pools. What is lost here makes a pool slower for a moment.
+    pub(super) async fn refund(&self, on: &impl Run, untried: Vec<RowId>) {
+        let Some(pools) = self.program.shares.as_ref().and_then(|shares| shares.pools.as_ref()) else {
+            return;
+        };
+        if untried.is_empty() || !self.known.has_rates() {
+            return;
+        }
+        for part in untried.chunks(self.batch.max(1)) {
+            let given = Given::ids(on.owner(), part.to_vec());
+            if let Err(error) = on.run("give permits back", &pools.refund, &given).await {
+                tracing::warn!(%error, "permits of rows that were never tried could not be given back");
+            }
+        }
+    }
+}
+
+fn about_pools(on: &impl Run, pools: Vec<String>) -> Given<'_> {
+    let shares = Shares { limited: pools, ..Shares::default() };
+    Given { shares, ..Given::limit(on.owner(), u32::MAX) }
+}
+
+/// On MySQL each costs statements.
+fn most_shares(dialect: Dialect) -> usize {
+    if dialect == Dialect::Mysql { 32 } else { 100 }
+}
+
+fn pool_of(row: &[Value]) -> Option<(String, Pool)> {
+    let name = row.first()?.as_text()?.to_owned();
+    let number = |at: usize| row.get(at).map_or(0, bind::count);
+    Some((name, Pool { limited: number(1) == 1, permits: number(2), wait: Duration::from_micros(number(3)) }))
+}
