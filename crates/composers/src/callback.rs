@@ -101,6 +101,7 @@ mod tests {
             from: None,
             group: None,
             pool: None,
+            share: None,
             waited_micros: 60_000_000,
             size: 0,
             fields: Some(Fields::new(names, vec![Value::Text("550 no such user".to_owned())])),

@@ -45,6 +45,7 @@ impl World {
             from: None,
             group: None,
             pool: None,
+            share: None,
             waited_micros: 0,
             size: 0,
             fields: Some(Fields::new(names, vec![Value::Text(path.to_owned())])),

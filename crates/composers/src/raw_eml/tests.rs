@@ -21,6 +21,7 @@ async fn compose(text: &[u8], bounces: Option<&str>) -> Result<Mail, Outcome> {
         from: None,
         group: None,
         pool: None,
+        share: None,
         waited_micros: 0,
         size: 0,
         fields: Some(Fields::new(names, vec![Value::Text("a.eml".to_owned())])),

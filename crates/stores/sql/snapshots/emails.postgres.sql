@@ -87,7 +87,7 @@ BEGIN
 END
 $postrider$;
 
--- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path"], joined: [] }
+-- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
 -- intake: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -107,12 +107,12 @@ effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'INTAKING', NULL, now()
 FROM moved AS t)
-SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END
+SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0) + COALESCE(octet_length(t."reason"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END, CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
 -- intake: load: [Ids] -> Other
-SELECT (t."id")::text, (t."eml_file_path")::text, (t."payload_file_path")::text
+SELECT (t."id")::text, (t."eml_file_path")::text, (t."payload_file_path")::text, (t."reason")::text
 FROM "emails" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[]);
 
@@ -1082,7 +1082,7 @@ WHERE t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' AND t
 ORDER BY t."id" DESC
 LIMIT $2;
 
--- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path"], joined: [] }
+-- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
 -- send: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -1102,7 +1102,7 @@ effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'PROCESSING', NULL, now()
 FROM moved AS t)
-SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END
+SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0) + COALESCE(octet_length(t."reason"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END, CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
@@ -1488,7 +1488,7 @@ SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(ext
 
 -- send: browse after SENT_SILENT: as above
 
--- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path"], joined: [] }
+-- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
 -- sent_callback: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -1508,7 +1508,7 @@ effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'CALLING-SENT-CALLBACK', NULL, now()
 FROM moved AS t)
-SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END
+SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0) + COALESCE(octet_length(t."reason"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END, CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
@@ -1894,7 +1894,7 @@ SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(ext
 
 -- sent_callback: browse after SENT_SILENT: as above
 
--- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path"], joined: [] }
+-- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
 -- failed_callback: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -1914,7 +1914,7 @@ effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'CALLING-FAILED-CALLBACK', NULL, now()
 FROM moved AS t)
-SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END
+SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0) + COALESCE(octet_length(t."reason"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END, CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
