@@ -13,6 +13,7 @@ mod notifications;
 mod outbox;
 mod own_table;
 mod packaging;
+mod pools;
 mod prisma;
 mod rig;
 mod run;

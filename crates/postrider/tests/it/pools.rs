@@ -1,0 +1,160 @@
+//! Pools by the real binary: two processes on one database keep one limit, and a flood of one client delays no other.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+use crate::rig::database::{Kind, fresh};
+use crate::rig::home::Home;
+use crate::rig::sql::Sql;
+use crate::rig::wait::{PATIENCE, until};
+
+/// A receiver that takes its time, and knows how many requests it had at once.
+#[derive(Default)]
+struct Slow {
+    under: AtomicUsize,
+    most: AtomicUsize,
+    served: AtomicUsize,
+}
+
+impl Slow {
+    fn start(pause: Duration) -> (String, Arc<Self>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/", listener.local_addr().expect("an address"));
+        let slow = Arc::new(Self::default());
+        let shared = Arc::clone(&slow);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let slow = Arc::clone(&shared);
+                std::thread::spawn(move || slow.serve(stream, pause));
+            }
+        });
+        (url, slow)
+    }
+
+    fn serve(&self, mut stream: TcpStream, pause: Duration) {
+        let mut text = String::new();
+        let mut buffer = [0; 4096];
+        while let Ok(read @ 1..) = stream.read(&mut buffer) {
+            text.push_str(&String::from_utf8_lossy(&buffer[..read]));
+            if !text.ends_with("{}") {
+                continue;
+            }
+            text.clear();
+            let now = self.under.fetch_add(1, SeqCst) + 1;
+            self.most.fetch_max(now, SeqCst);
+            std::thread::sleep(pause);
+            self.under.fetch_sub(1, SeqCst);
+            self.served.fetch_add(1, SeqCst);
+            if stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").is_err() {
+                return;
+            }
+        }
+    }
+}
+
+async fn home(kind: Kind, name: &str) -> (Home, Sql) {
+    let home = Home::new();
+    let (url, sql) = fresh(kind, name, &home.shop).await;
+    home.settle_in(&format!(
+        "[server]\nlisten = \"127.0.0.1:0\"\n[stores.main]\nurl = \"{url}\"\n\
+         [transports.hooks]\nurl = \"webhook://?allow=127.0.0.0/8&plain_http=allowed\"\n\
+         [lanes.jobs]\ncontract = \"dispatch_jobs\"\npoll = \"200ms\"\n"
+    ));
+    home.shop.run(&["migrate"]).fine();
+    (home, sql)
+}
+
+async fn put(sql: &Sql, from: usize, count: usize, url: &str, client: &str, pool: Option<&str>) {
+    let pool = pool.map_or_else(|| "NULL".to_owned(), |pool| format!("'{pool}'"));
+    for chunk in (from..from + count).collect::<Vec<_>>().chunks(500) {
+        let rows: Vec<String> = chunk
+            .iter()
+            .map(|n| format!("('{n:013}', 'a:b:c:d', '{url}', '{{}}', '{client}', {pool})"))
+            .collect();
+        let columns =
+            format!("(id, {}, target_url, payload, client_id, dispatch_pool_id)", sql.quoted("code"));
+        sql.must(&format!("INSERT INTO dispatch_jobs {columns} VALUES {}", rows.join(", "))).await;
+    }
+}
+
+async fn completed(sql: &Sql, condition: &str, wanted: usize) {
+    until(&format!("{wanted} jobs are done ({condition})"), PATIENCE, || async {
+        let done = sql.count(&format!("dispatch_jobs WHERE {condition} AND status = 'COMPLETED'")).await;
+        (done == Some(wanted as u64)).then_some(())
+    })
+    .await;
+}
+
+async fn two_processes_keep_one_limit(kind: Kind) {
+    let (mut home, sql) = home(kind, "pools").await;
+    sql.must(&format!(
+        "INSERT INTO dispatch_pools (id, {}, name, concurrency, paused) VALUES ('0000000000PP1', 'p', 'P', 3, false)",
+        sql.quoted("code")
+    ))
+    .await;
+    let (narrow, seen) = Slow::start(Duration::from_millis(40));
+    let (free, others) = Slow::start(Duration::from_millis(1));
+    put(&sql, 1, 90, &narrow, "a", Some("0000000000PP1")).await;
+    put(&sql, 1000, 60, &free, "a", None).await;
+    let workers = [home.start_worker(), home.start_worker()];
+    completed(&sql, "dispatch_pool_id IS NULL", 60).await;
+    assert_eq!(others.served.load(SeqCst), 60);
+    let in_flight = "dispatch_jobs WHERE dispatch_pool_id = '0000000000PP1' AND status = 'IN_PROGRESS'";
+    let done = "dispatch_jobs WHERE dispatch_pool_id = '0000000000PP1' AND status = 'COMPLETED'";
+    let began = Instant::now();
+    while sql.count(done).await != Some(90) {
+        let flying = sql.count(in_flight).await.unwrap_or(0);
+        assert!(flying <= 3, "{flying} in flight");
+        assert!(began.elapsed() < PATIENCE, "{:?} done\n{}", sql.count(done).await, home.logs());
+    }
+    assert!(seen.most.load(SeqCst) <= 3, "{} at once, with a limit of 3", seen.most.load(SeqCst));
+    let spent = sql.count("dispatch_jobs WHERE attempt_count <> 1").await;
+    assert_eq!(spent, Some(0), "who waits for a pool spends nothing");
+    for worker in workers {
+        home.stop(worker).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn j9_two_processes_keep_one_limit_on_postgres() {
+    two_processes_keep_one_limit(Kind::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn j9_two_processes_keep_one_limit_on_mariadb() {
+    two_processes_keep_one_limit(Kind::MariaDb).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn j9_two_processes_keep_one_limit_on_sqlite() {
+    two_processes_keep_one_limit(Kind::Sqlite).await;
+}
+
+/// The whole figure is `POSTRIDER_FLOOD=1000000`; the plan of each statement does not change with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn j9_a_flood_of_one_client_delays_no_other() {
+    let (mut home, sql) = home(Kind::Postgres, "flood").await;
+    let flood: usize =
+        std::env::var("POSTRIDER_FLOOD").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000);
+    let (url, _) = Slow::start(Duration::from_millis(1));
+    sql.must(&format!(
+        "INSERT INTO dispatch_jobs (id, code, target_url, payload, client_id) \
+         SELECT lpad(g::text, 13, '0'), 'a:b:c:d', '{url}', '{{}}', 'a' FROM generate_series(1, {flood}) g"
+    ))
+    .await;
+    let worker = home.start_worker();
+    until("the flood is under way", PATIENCE, || async {
+        sql.count("dispatch_jobs WHERE status = 'COMPLETED'").await.filter(|done| *done > 50)
+    })
+    .await;
+    put(&sql, 5_000_000, 10, &url, "b", None).await;
+    let began = Instant::now();
+    completed(&sql, "client_id = 'b'", 10).await;
+    let left = sql.count("dispatch_jobs WHERE client_id = 'a' AND status = 'QUEUED'").await;
+    println!("ten of b among {flood} of a: {:?}; {left:?} of a still wait", began.elapsed());
+    assert!(left > Some(0), "the flood was over before");
+    home.stop(worker).await;
+}
