@@ -178,12 +178,6 @@ impl Contract {
         self.stages.iter().find(|stage| stage.name == name)
     }
 
-    /// The tables beside its own that its statements name: what moves insert into, and where pools have their limits.
-    pub fn related_tables(&self) -> impl Iterator<Item = &str> {
-        let effects = self.effects.iter().map(|effect| effect.table.as_str());
-        effects.chain(self.pool.iter().map(|pool| pool.table.as_str()))
-    }
-
     /// Are its rows claimed by shares: by pool, and turn and turn about?
     pub fn has_shares(&self) -> bool {
         self.claim.fair.is_some() || (self.pool.is_some() && self.column(Role::Pool).is_some())
@@ -194,10 +188,11 @@ impl Contract {
         if role == Role::Id { Some(&self.table.id) } else { self.columns.get(role) }
     }
 
-    /// The tables beside its own: those that moves insert into, and those that are joined.
+    /// The tables beside its own: those that moves insert into, those that are joined, and where pools have their limits.
     pub fn related_tables(&self) -> BTreeSet<&str> {
         let filled = self.effects.iter().map(|effect| effect.table.as_str());
-        filled.chain(self.joins.iter().map(|join| join.table.as_str())).collect()
+        let joined = self.joins.iter().map(|join| join.table.as_str());
+        filled.chain(joined).chain(self.pool.iter().map(|pool| pool.table.as_str())).collect()
     }
 }
 
