@@ -9,6 +9,7 @@ use postrider_contract::Contract;
 use postrider_http::Resolve;
 use postrider_hub::access::{Actor, NewKey, Role, Scope};
 use postrider_hub::{Hub, Seal, Settings, migrate};
+use postrider_seams::Store;
 use postrider_seams::migrate::{Migrate, Options};
 use postrider_sql::plain::Plain;
 use sqlx::{
@@ -44,6 +45,8 @@ enum Sql {
 pub struct Site {
     pub database: Arc<dyn Plain>,
     pub hub: Arc<Hub>,
+    /// What a lane of jobs works with.
+    pub lane: Option<Arc<dyn Store>>,
     sql: Sql,
 }
 
@@ -81,7 +84,7 @@ impl Site {
         migrate::apply(&*database).await.expect("the hub's tables");
         let hub = Hub::open(Arc::clone(&database), Settings::default(), Some(Arc::new(Reversed))).await;
         let hub = hub.expect("the hub opens").with_resolver(Arc::new(Book));
-        Self { database, hub: Arc::new(hub), sql }
+        Self { database, hub: Arc::new(hub), lane: None, sql }
     }
 
     pub async fn run(&self, statement: &str) {
@@ -175,7 +178,8 @@ where
     let settings = postrider_store_postgres::Settings::new(&url);
     let database = postrider_store_postgres::Database::connect(&settings).expect("settings");
     let jobs = database.migration(contract());
-    let site = Site::new(Arc::new(database.clone()), jobs, Sql::Postgres(pool.clone())).await;
+    let mut site = Site::new(Arc::new(database.clone()), jobs, Sql::Postgres(pool.clone())).await;
+    site.lane = Some(database.open(contract(), "deliver", "jobs").await.expect("a lane"));
     let verdict = spawned(test(site)).await;
     database.close().await;
     pool.close().await;
@@ -201,7 +205,8 @@ where
     let settings = postrider_store_mysql::Settings::new(&url);
     let database = postrider_store_mysql::Database::connect(&settings).expect("settings");
     let jobs = database.migration(contract());
-    let site = Site::new(Arc::new(database.clone()), jobs, Sql::Mysql(pool.clone())).await;
+    let mut site = Site::new(Arc::new(database.clone()), jobs, Sql::Mysql(pool.clone())).await;
+    site.lane = Some(database.open(contract(), "deliver", "jobs").await.expect("a lane"));
     let verdict = spawned(test(site)).await;
     database.close().await;
     pool.close().await;
@@ -222,7 +227,8 @@ where
     let jobs = database.migration(contract());
     jobs.apply(Options::default()).await.expect("the jobs' table");
     let pool = SqlitePool::connect(&url).await.expect("the new database");
-    let site = Site::new(Arc::new(database.clone()), jobs, Sql::Sqlite(pool.clone())).await;
+    let mut site = Site::new(Arc::new(database.clone()), jobs, Sql::Sqlite(pool.clone())).await;
+    site.lane = Some(database.open(contract(), "deliver", "jobs").await.expect("a lane"));
     let verdict = spawned(test(site)).await;
     database.close().await;
     pool.close().await;

@@ -1,9 +1,12 @@
 //! What operators do to jobs, and the log of it.
 
+use postrider_contract::Transition;
 use postrider_hub::Error;
 use postrider_hub::access::Role;
 use postrider_hub::job::{DispatchStatus, Filter};
 use postrider_hub::page::PageQuery;
+use postrider_seams::row::Value;
+use postrider_seams::store::{Held, Settlement, Want};
 
 use crate::jobs::plain;
 use crate::site::{Site, on_every_database, root};
@@ -11,6 +14,7 @@ use crate::site::{Site, on_every_database, root};
 on_every_database!(
     j06_a_retry_adds_the_original_budget,
     j14_any_state_but_completed_can_be_cancelled,
+    j14_a_try_of_a_job_that_was_cancelled_meanwhile_is_on_record,
     j02_only_an_error_can_be_completed,
     j17_a_bulk_retry_takes_the_dead_jobs_of_the_filter,
 );
@@ -92,4 +96,39 @@ async fn j17_a_bulk_retry_takes_the_dead_jobs_of_the_filter(site: &Site) {
     let rest = site.hub.retry_jobs(&root(), &Filter::default()).await.expect("retried");
     assert_eq!(rest.retried, 4);
     assert_eq!(site.count("postrider_audit WHERE action = 'retry'").await, 6);
+}
+
+async fn j14_a_try_of_a_job_that_was_cancelled_meanwhile_is_on_record(site: &Site) {
+    let lane = site.lane.as_ref().expect("a lane");
+    let outcome = [
+        ("result", Value::Text("SUCCESS".to_owned())),
+        ("status", Value::Int(200)),
+        ("duration_ms", Value::Int(12)),
+    ];
+    let outcome = outcome.map(|(name, value): (&str, Value)| (name.to_owned(), value));
+    for transition in [Transition::Delivered, Transition::Retry] {
+        let id = job(site, "a").await;
+        let claimed = lane.claim(&Want { limit: 10 }).await.expect("a claim").remove(0);
+        let cancelled = site.hub.cancel_job(&root(), &id).await.expect("cancelled");
+        assert_eq!((cancelled.status, cancelled.attempt_count), (DispatchStatus::Cancelled, 0));
+        let end = Settlement {
+            transition,
+            outcome: outcome.clone().into(),
+            delay: std::time::Duration::from_secs(30),
+            ..Settlement::released(claimed.lease)
+        };
+        for _ in 0..2 {
+            assert_eq!(
+                lane.settle(std::slice::from_ref(&end)).await.expect("an answer"),
+                [Held::Lost],
+                "the cancel wins"
+            );
+        }
+        let job = site.hub.job(&root(), &id).await.expect("the job");
+        assert_eq!((job.status, job.next_attempt_at), (DispatchStatus::Cancelled, None));
+        assert_eq!((job.attempt_count, job.duration_millis), (1, Some(12)));
+        let attempts = job.attempts.expect("attempts");
+        assert_eq!(attempts.len(), 1, "once");
+        assert_eq!((attempts[0].attempt_number, attempts[0].response_code), (1, Some(200)));
+    }
 }

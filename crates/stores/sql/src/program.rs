@@ -220,6 +220,8 @@ pub struct Program {
     /// Yields `id, joined…` for the named keys; NULLs where the joined row is not there.
     pub join: Option<Script>,
     pub settle: BTreeMap<Transition, Settle>,
+    /// What is written of a try whose row was cancelled meanwhile: it stays cancelled, and the try is on record.
+    pub late: BTreeMap<Transition, Settle>,
     /// Yields `Leases`. Absent where the lease can't run out (`lease.by = "exclusive"` with nothing to write).
     pub extend: Option<Script>,
     /// Gives claimed rows without a claim time one, so that their lease can run out. `Keys`.

@@ -20,6 +20,7 @@ pub fn render(contract: &Contract, stage: &Stage, dialect: Dialect, shape: &Shap
             .into_iter()
             .map(|transition| (transition, table.settle(transition)))
             .collect(),
+        late: table.late(),
         extend: table.extend(),
         stamp: table.stamp(),
         reclaim_dead: table.reclaim_dead(),

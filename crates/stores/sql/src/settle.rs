@@ -1,6 +1,8 @@
 //! Settle and extend: moves that a fence guards.
 
-use postrider_contract::Transition;
+use std::collections::BTreeMap;
+
+use postrider_contract::{Claimed, Move, Role, Transition};
 
 use crate::claim::returning;
 use crate::condition::Lookup;
@@ -22,6 +24,30 @@ impl Table<'_> {
         });
         let uniform = (!fresh).then(|| self.guarded(&writes, &transitions, &Source::Uniform));
         Settle { uniform, each }
+    }
+
+    /// For an operator who cancels what is in flight: the row keeps its state and loses no try. Only what tells of tries is
+    /// written; the fence is the claim's, which a cancel leaves as it is.
+    pub fn late(&self) -> BTreeMap<Transition, Settle> {
+        let Claimed::State(held) = self.stage.claimed else { return BTreeMap::new() };
+        let pairs = self.contract.cancel.iter().flat_map(|cancel| &cancel.moves);
+        let Some((_, cancelled)) = pairs.into_iter().find(|(from, _)| *from == held) else {
+            return BTreeMap::new();
+        };
+        let told = [Role::Attempts, Role::Duration, Role::Updated].map(|role| self.contract.column(role));
+        let late = |transition: Transition| {
+            let step = self.contract.lease_move(self.stage, transition);
+            let step = Move { from: std::slice::from_ref(cancelled), ..step };
+            let mut assignments = self.contract.assignments(&step);
+            assignments.retain(|one| told.contains(&Some(one.column.as_str())));
+            let each = self.guarded(&Writes { step, assignments }, &[transition], &Source::Each);
+            (transition, Settle { uniform: None, each })
+        };
+        let tries = Transition::SETTLES.into_iter().filter(|settles| {
+            (*settles == Transition::Delivered || settles.is_failure())
+                && !self.effects(&[*settles]).is_empty()
+        });
+        tries.map(late).collect()
     }
 
     fn guarded(&self, writes: &Writes<'_>, transitions: &[Transition], source: &Source) -> Script {

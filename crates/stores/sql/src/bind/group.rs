@@ -7,7 +7,7 @@ use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Settlement;
 
 use super::given::value;
-use crate::{Bind, Field, Program, Script, Settle};
+use crate::{Bind, Field, Script, Settle};
 
 /// Fewer rows than this with a fence of their own are cheaper in the general statement than in a round trip more.
 const UNIFORM_LEAST: usize = 24;
@@ -23,7 +23,7 @@ pub struct Group<'a> {
 
 /// Groups those settlements that `which` names, at most `most` in each. Those whose transition the program does not know come back as `Err`.
 pub fn group<'a>(
-    program: &'a Program,
+    scripts: &'a BTreeMap<Transition, Settle>,
     moves: &[Settlement],
     which: impl Fn(usize) -> bool,
     most: usize,
@@ -37,7 +37,7 @@ pub fn group<'a>(
     }
     let mut groups = Vec::with_capacity(rounds.len());
     for ((_, transition), mut members) in rounds {
-        let settle = program.settle.get(&transition).ok_or(transition)?;
+        let settle = scripts.get(&transition).ok_or(transition)?;
         members.sort_unstable_by(|a, b| moves[*a].lease.id.cmp(&moves[*b].lease.id));
         split(settle, transition, &members, moves, most.max(1), &mut groups);
     }

@@ -41,6 +41,7 @@ fn program() -> Program {
             (Transition::Delivered, Settle { uniform, each }),
             (Transition::Retry, Settle { uniform: None, each: retry }),
         ]),
+        late: BTreeMap::new(),
         extend: None,
         stamp: None,
         reclaim_dead: None,
@@ -85,7 +86,7 @@ fn is_uniform(group: &Group<'_>) -> bool {
 fn rows_of_one_claim_take_the_uniform_statement_sorted_by_key() {
     let program = program();
     let moves: Vec<_> = [3, 1, 2].map(|id| delivered(id, "t")).into();
-    let groups = group(&program, &moves, |_| true, 500).expect("known");
+    let groups = group(&program.settle, &moves, |_| true, 500).expect("known");
     assert_eq!(groups.len(), 1);
     assert!(is_uniform(&groups[0]));
     assert_eq!(groups[0].members, [1, 2, 0]);
@@ -96,7 +97,7 @@ fn a_receipt_of_its_own_needs_the_general_statement() {
     let program = program();
     let mut moves: Vec<_> = (0..30).map(|id| delivered(id, "t")).collect();
     moves[7].receipt = Some("250 ok".into());
-    let groups = group(&program, &moves, |_| true, 500).expect("known");
+    let groups = group(&program.settle, &moves, |_| true, 500).expect("known");
     assert_eq!(
         groups.iter().map(|group| (is_uniform(group), group.members.len())).collect::<Vec<_>>(),
         [(true, 29), (false, 1)]
@@ -107,7 +108,7 @@ fn a_receipt_of_its_own_needs_the_general_statement() {
 fn scattered_fences_share_one_general_statement() {
     let program = program();
     let moves: Vec<_> = (0..40).map(|id| delivered(id, &format!("t{id}"))).collect();
-    let groups = group(&program, &moves, |_| true, 500).expect("known");
+    let groups = group(&program.settle, &moves, |_| true, 500).expect("known");
     assert_eq!(groups.len(), 1);
     assert!(!is_uniform(&groups[0]));
     assert_eq!(groups[0].members, (0..40).collect::<Vec<_>>());
@@ -118,7 +119,7 @@ fn a_key_named_twice_is_settled_in_turn_and_nothing_is_left_out() {
     let program = program();
     let mut moves = vec![delivered(1, "a"), delivered(1, "b"), delivered(2, "a")];
     moves[1].transition = Transition::Retry;
-    let groups = group(&program, &moves, |_| true, 500).expect("known");
+    let groups = group(&program.settle, &moves, |_| true, 500).expect("known");
     assert!(groups.iter().all(|group| group.members != [0, 1]));
     let mut all: Vec<_> = groups.iter().flat_map(|group| group.members.clone()).collect();
     all.sort_unstable();
@@ -129,7 +130,7 @@ fn a_key_named_twice_is_settled_in_turn_and_nothing_is_left_out() {
 fn groups_are_cut_at_the_limit() {
     let program = program();
     let moves: Vec<_> = (0..450).map(|id| delivered(id, "t")).collect();
-    let sizes: Vec<_> = group(&program, &moves, |_| true, 200)
+    let sizes: Vec<_> = group(&program.settle, &moves, |_| true, 200)
         .expect("known")
         .iter()
         .map(|group| group.members.len())
@@ -141,7 +142,7 @@ fn groups_are_cut_at_the_limit() {
 fn an_unknown_transition_is_told_not_dropped() {
     let mut one = delivered(1, "t");
     one.transition = Transition::Skipped;
-    assert_eq!(group(&program(), &[one], |_| true, 500).expect_err("unknown"), Transition::Skipped);
+    assert_eq!(group(&program().settle, &[one], |_| true, 500).expect_err("unknown"), Transition::Skipped);
 }
 
 #[test]

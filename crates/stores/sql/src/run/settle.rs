@@ -27,6 +27,7 @@ impl Opened {
                 }
             }
         }
+        self.record_late(on, moves, &answers).await?;
         let untried = |settlement: &&Settlement| {
             matches!(settlement.transition, Transition::Deferred | Transition::Released)
         };
@@ -37,8 +38,22 @@ impl Opened {
         Ok(answers)
     }
 
+    /// Tries of rows that were cancelled meanwhile.
+    async fn record_late(&self, on: &impl Run, moves: &[Settlement], answers: &[Held]) -> Result<(), Error> {
+        let late = &self.program.late;
+        let tried = |at: usize| answers[at] == Held::Lost && late.contains_key(&moves[at].transition);
+        if !(0..moves.len()).any(tried) {
+            return Ok(());
+        }
+        let groups = bind::group(late, moves, tried, self.batch).unwrap_or_default();
+        for group in groups {
+            settle_group(on, group.script, moves, &group.members).await?;
+        }
+        Ok(())
+    }
+
     fn grouped(&self, moves: &[Settlement], which: impl Fn(usize) -> bool) -> Result<Vec<Group<'_>>, Error> {
-        bind::group(&self.program, moves, which, self.batch).map_err(|transition| {
+        bind::group(&self.program.settle, moves, which, self.batch).map_err(|transition| {
             let (contract, stage) = (&self.contract.name, &self.stage.name);
             Error::new(
                 Class::Permanent,
