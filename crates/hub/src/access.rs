@@ -111,7 +111,7 @@ impl Actor {
             return Ok(client);
         }
         match client {
-            Some(_) => Err(Error::Forbidden("clientId: this key may not act for that client".to_owned())),
+            Some(_) => Err(Error::NotYours("clientId")),
             None => Err(Error::invalid("clientId", "is missing: this key has several clients")),
         }
     }

@@ -41,6 +41,9 @@ fn pointer(field: &str) -> String {
     parts.flat_map(|part| ["/".to_owned(), part.replace('~', "~0").replace('/', "~1")]).collect()
 }
 
+/// Why a client can't be named.
+pub const NOT_YOURS: &str = "this key may not act for that client";
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// What was said can't be: every mistake at once.
@@ -52,6 +55,9 @@ pub enum Error {
     /// It can be said, but not now: the state of things is against it.
     #[error("{message}")]
     Conflict { field: Option<&'static str>, message: String },
+    /// A client that this caller may not act for.
+    #[error("{0}: {NOT_YOURS}")]
+    NotYours(&'static str),
     /// This caller may not.
     #[error("{0}")]
     Forbidden(String),

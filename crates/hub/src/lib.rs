@@ -26,7 +26,7 @@ mod sheet;
 pub mod subscription;
 mod target;
 
-pub use error::{Error, Fault};
+pub use error::{Error, Fault, NOT_YOURS};
 pub use hub::{Hub, Settings};
 pub use moment::Moment;
 pub use seal::Seal;

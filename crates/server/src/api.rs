@@ -122,6 +122,7 @@ fn described() -> OpenApiRouter<Api> {
         .routes(routes!(keys::revoke))
         .routes(routes!(audit::list))
         .routes(routes!(lanes::list))
+        .routes(routes!(lanes::get))
         .routes(routes!(lanes::pause))
         .routes(routes!(lanes::resume))
 }

@@ -212,7 +212,7 @@ impl Hub {
                 clients.clone_from(own);
             }
             if !clients.iter().all(|client| actor.scope.covers(Some(client))) {
-                return Err(Error::Forbidden("a key can't give a scope that it has not itself".to_owned()));
+                return Err(Error::NotYours("clientIds"));
             }
         }
         let dialect = self.dialect();

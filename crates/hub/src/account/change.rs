@@ -407,6 +407,6 @@ fn clients_for(actor: &Actor, clients: &[ClientId]) -> Result<Vec<String>, Error
     match &actor.scope {
         Scope::Only(own) if clients.is_empty() => Ok(own.clone()),
         scope if clients.iter().all(|client| scope.covers(Some(client))) => Ok(clients),
-        _ => Err(Error::Forbidden("clientIds: this key may not act for all of these clients".to_owned())),
+        _ => Err(Error::NotYours("clientIds")),
     }
 }

@@ -264,7 +264,7 @@ async fn a_foreign_job_is_no_job(site: &Site) {
     assert!(matches!(&stolen, Err(Error::Invalid(faults)) if faults[0].field == "cursor"), "{stolen:?}");
     let mut for_other = plain("not mine");
     for_other.client_id = Some("acme".to_owned());
-    assert!(matches!(site.hub.create_job(&other, for_other).await, Err(Error::Forbidden(_))));
+    assert!(matches!(site.hub.create_job(&other, for_other).await, Err(Error::NotYours("clientId"))));
 }
 
 async fn nothing_wrong_is_stored(site: &Site) {

@@ -65,8 +65,11 @@ async fn read(request: Request, limit: usize) -> Result<Bytes, Problem> {
 }
 
 pub(super) async fn taken(request: Request, limit: usize) -> Result<Bytes, Problem> {
-    let too_large =
-        || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body must have at most {limit} bytes"));
+    let too_large = || {
+        let text = format!("must have at most {limit} bytes");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body {text}"))
+            .at(vec![Fault::new("body", text)])
+    };
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     // Refused before it is sent, where its length is told.
     if length.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > limit) {

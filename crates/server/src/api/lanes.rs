@@ -95,6 +95,15 @@ pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<LaneLis
     Ok(Json(LaneList { items: api.lanes.lanes().into_iter().map(view).collect() }))
 }
 
+/// How one lane is.
+#[utoipa::path(get, path = "/lanes/{id}", tag = "lanes", params(("id" = String, Path, description = "Its name")),
+    responses((status = 200, description = "The lane", body = LaneView)))]
+pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<LaneView>, Problem> {
+    caller.of_all_clients(Role::Viewer)?;
+    let found = api.lanes.lanes().into_iter().find(|lane| lane.lane == id);
+    Ok(Json(found.map(view).ok_or(Error::Absent("lane"))?))
+}
+
 /// Its rows wait, on all instances.
 #[utoipa::path(post, path = "/lanes/{id}/pause", tag = "lanes", params(("id" = String, Path, description = "Its name")),
     responses((status = 200, description = "It pauses", body = LanePaused)))]

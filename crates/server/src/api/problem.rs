@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use postrider_hub::{Error, Fault};
+use postrider_hub::{Error, Fault, NOT_YOURS};
 use postrider_seams::store::Class;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -58,7 +58,8 @@ impl Problem {
     /// The same for whoever has no key, a wrong one, or one that was revoked.
     pub fn unauthorized() -> Self {
         let detail = "an API key is needed: send it as `Authorization: Bearer KEY`";
-        Self::new(StatusCode::UNAUTHORIZED, detail)
+        let fault = Fault::beside("Authorization", "must hold an API key that opens something");
+        Self::new(StatusCode::UNAUTHORIZED, detail).at(vec![fault])
     }
 
     pub fn forbidden(detail: impl Into<String>) -> Self {
@@ -97,6 +98,7 @@ impl From<Error> for Problem {
                 Self::new(StatusCode::CONFLICT, text).at(faults)
             }
             Error::Forbidden(_) => Self::forbidden(text),
+            Error::NotYours(field) => Self::forbidden(text).at(vec![Fault::new(field, NOT_YOURS)]),
             Error::Store(error) => {
                 // The store's own words name hosts and tables: for the log, not for callers.
                 tracing::error!(%error, "the API's database");

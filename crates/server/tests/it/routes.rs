@@ -124,6 +124,8 @@ async fn lanes_keys_schemas_and_the_log(site: &Site) {
         (&lanes["items"][0]["health"], &lanes["items"][0]["delivered"]),
         (&json!("running"), &json!(3))
     );
+    assert_eq!(desk.get(&key, "/lanes/dispatch_jobs").await.expect(200), lanes["items"][0]);
+    desk.get(&key, "/lanes/nothing").await.expect(404);
     desk.act(&key, "/lanes/dispatch_jobs/pause").await.expect(200);
     desk.act(&key, "/lanes/nothing/pause").await.expect(404);
     assert_eq!(desk.lanes.paused.lock().unwrap()[0], ("dispatch_jobs".to_owned(), true));
