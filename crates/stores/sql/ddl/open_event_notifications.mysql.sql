@@ -57,8 +57,6 @@ CREATE TABLE IF NOT EXISTS {table} (
     UNIQUE (open_event_id, subscription_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
-CREATE INDEX open_event_notifications_duplicate ON {table} (subscription_id, dedupe_key);
-
 CREATE TABLE IF NOT EXISTS subscription_events (
     event_id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
     subscription_id BIGINT NOT NULL,

@@ -57,8 +57,6 @@ CREATE TABLE IF NOT EXISTS {table} (
     UNIQUE (open_event_id, subscription_id)
 );
 
-CREATE INDEX IF NOT EXISTS open_event_notifications_duplicate ON {table} (subscription_id, dedupe_key);
-
 CREATE TABLE IF NOT EXISTS subscription_events (
     event_id INTEGER PRIMARY KEY AUTOINCREMENT,
     subscription_id INTEGER NOT NULL,

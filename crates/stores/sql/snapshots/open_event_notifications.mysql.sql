@@ -65,9 +65,6 @@ CREATE TABLE IF NOT EXISTS `open_event_notifications` (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 -- create
-CREATE INDEX open_event_notifications_duplicate ON `open_event_notifications` (subscription_id, dedupe_key);
-
--- create
 CREATE TABLE IF NOT EXISTS subscription_events (
     event_id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
     subscription_id BIGINT NOT NULL,
@@ -85,10 +82,13 @@ CREATE INDEX `open_event_notifications_notify_claim` ON `open_event_notification
 -- create
 CREATE INDEX `open_event_notifications_notify_lease` ON `open_event_notifications` (`fanout_status`, `locked_at`);
 
--- notify: layout Layout { integer_id: true, fences: 2, claim_time: Some(1), pool: 8, fields: ["created", "dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id", "event.term_id", "event.campus_code", "event.index_number", "event.status_before", "event.status_after", "event.event_at", "event.detected_by", "event.trace_id", "event.payload", "subscription.status", "subscription.contact_type", "subscription.contact_value", "subscription.contact_hash", "subscription.locale", "subscription.last_known_section_status", "subscription.unsubscribe_token", "subscription.metadata", "section.section_number", "section.subject_code", "section.course_id", "section.meeting_summary", "course.title", "course.course_string", "history.sent", "history.duplicates", "history.in_flight", "clock"] }
+-- create
+CREATE INDEX `open_event_notifications_same2` ON `open_event_notifications` (`subscription_id`, `dedupe_key`);
+
+-- notify: layout Layout { integer_id: true, fences: 2, claim_time: Some(1), fields: ["created", "dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id", "event.term_id", "event.campus_code", "event.index_number", "event.status_before", "event.status_after", "event.event_at", "event.detected_by", "event.trace_id", "event.payload", "subscription.status", "subscription.contact_type", "subscription.contact_value", "subscription.contact_hash", "subscription.locale", "subscription.last_known_section_status", "subscription.unsubscribe_token", "subscription.metadata", "section.section_number", "section.subject_code", "section.course_id", "section.meeting_summary", "course.title", "course.course_string", "history.sent", "history.duplicates", "history.in_flight", "clock"] }
 
 -- notify: claim 1, step 1: [Owner, Limit] -> Rows
-SELECT CAST(t.`notification_id` AS SIGNED), CAST(LEFT(?, 64) AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`locked_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`fanout_attempts` AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`dedupe_key`), 0) AS SIGNED), CAST(t.`created_at` AS CHAR), CASE WHEN LENGTH(t.`dedupe_key`) <= 65536 THEN t.`dedupe_key` END, CAST(t.`notification_id` AS CHAR), CAST(t.`open_event_id` AS CHAR), CAST(t.`subscription_id` AS CHAR)
+SELECT CAST(t.`notification_id` AS SIGNED), CAST(LEFT(?, 64) AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`locked_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`fanout_attempts` AS SIGNED), NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`dedupe_key`), 0) AS SIGNED), CAST(t.`created_at` AS CHAR), CASE WHEN LENGTH(t.`dedupe_key`) <= 65536 THEN t.`dedupe_key` END, CAST(t.`notification_id` AS CHAR), CAST(t.`open_event_id` AS CHAR), CAST(t.`subscription_id` AS CHAR)
 FROM `open_event_notifications` AS t
 WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL
   AND (t.`fanout_attempts` = 0 OR t.`last_attempt_at` IS NULL OR (t.`last_attempt_at` <= CASE t.`fanout_attempts` WHEN 1 THEN UTC_TIMESTAMP(6) WHEN 2 THEN UTC_TIMESTAMP(6) - INTERVAL 2 SECOND ELSE UTC_TIMESTAMP(6) - INTERVAL 7 SECOND END AND t.`last_attempt_at` <= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - LEAST(GREATEST(CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.retryAfterSeconds')) AS DECIMAL(18, 6)), 0) ELSE 0 END, 0), 86400)) * 1000000) MICROSECOND))

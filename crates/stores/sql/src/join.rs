@@ -1,4 +1,4 @@
-//! Tables that feed the composer: which of them this database has, and what of them is read.
+//! Tables beside the contract's own: which of them this database has, and what is read of those that feed the composer.
 //!
 //! Invariant: the fields are the same whatever is there. What is absent and may be reads as NULL; what must be there is
 //! told when the lane opens, never by a failing query.
@@ -80,9 +80,19 @@ fn there<'a>(contract: &'a Contract, shape: &Shape) -> BTreeSet<&'a str> {
     there
 }
 
-/// What the contract needs of joined tables and this database lacks, a sentence each.
+/// What the contract needs of the tables beside its own and this database lacks, a sentence each.
 pub(crate) fn missing(contract: &Contract, shape: &Shape) -> Vec<String> {
     let mut missing = Vec::new();
+    for (index, effect) in contract.effects.iter().enumerate() {
+        let (table, needed_by) = (&effect.table, format!("the contract's `effect.{}` fills it", index + 1));
+        if !shape.related.contains_key(table) {
+            missing.push(format!("table {table} is missing: {needed_by}"));
+            continue;
+        }
+        let filled = effect.values.iter().map(|(column, _)| column);
+        let lacking = filled.filter(|column| !has(shape, table, column));
+        missing.extend(lacking.map(|column| format!("column {table}.{column} is missing: {needed_by}")));
+    }
     for join in contract.joins.iter().filter(|join| !join.optional) {
         let (table, needed_by) = (&join.table, format!("the contract's `join.{}` needs it", join.alias));
         if !shape.related.contains_key(table) {

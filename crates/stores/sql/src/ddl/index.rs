@@ -1,4 +1,4 @@
-//! The indexes that claims, reclaims and purges need: on exactly the expressions and conditions that they use.
+//! The indexes that claims, reclaims, purges and counts need: on exactly the expressions and conditions that they use.
 
 use std::collections::BTreeSet;
 
@@ -59,6 +59,7 @@ pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
         add(table.lease_index());
         add(table.spent_index());
         table.purge_indexes().into_iter().for_each(|index| add(Some(index)));
+        table.tally_indexes().into_iter().for_each(|index| add(Some(index)));
     }
     // One that begins as another does, and goes on, serves for both.
     let indexes: Vec<Index> = needed.iter().map(|needed| needed.index.clone()).collect();
@@ -207,6 +208,32 @@ impl Table<'_> {
             }
         };
         rules.map(index).collect()
+    }
+
+    /// Counts of other rows are made for every row of a claim: without an index each would read the whole table.
+    fn tally_indexes(&self) -> Vec<Needed> {
+        let tallies = self.contract.tallies.iter().enumerate();
+        let index = |(at, tally): (usize, &postrider_contract::Tally)| {
+            let name = if at == 0 { "same".to_owned() } else { format!("same{}", at + 1) };
+            self.columns_index(&name, &tally.same)
+        };
+        tallies.map(index).collect()
+    }
+
+    fn columns_index(&self, name: &str, columns: &[String]) -> Needed {
+        if self.dialect == Dialect::Mysql {
+            return self
+                .mysql_columns_index(name, columns.iter().map(|column| (column.clone(), false)).collect());
+        }
+        let name = index_name(&self.contract.table.name, name);
+        let keys: Vec<String> = columns.iter().map(|column| self.quote(column)).collect();
+        let create = format!(
+            "CREATE INDEX IF NOT EXISTS {} ON {} ({})",
+            ident::quote(self.dialect, &name),
+            table_name(self.contract, self.dialect),
+            keys.join(", ")
+        );
+        Needed { index: Index { name, columns: columns.to_vec(), partial: false }, create }
     }
 
     fn timed_index(&self, name: &str, state: StateId, column: &str) -> Needed {

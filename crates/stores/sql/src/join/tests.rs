@@ -29,10 +29,12 @@ fn a_table_that_must_be_there_is_told_by_its_name() {
     let (contract, shape) = notifications(|shape| {
         shape.related.remove("subscriptions");
         without("open_events", &["event_at", "payload"])(shape);
+        without("subscription_events", &["section_status"])(shape);
     });
     assert_eq!(
         missing(&contract, &shape),
         [
+            "column subscription_events.section_status is missing: the contract's `effect.1` fills it",
             "column open_events.event_at is missing: the contract's `join.event` needs it",
             "table subscriptions is missing: the contract's `join.subscription` needs it",
         ]
