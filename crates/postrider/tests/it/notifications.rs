@@ -129,6 +129,35 @@ async fn seat(sql: &Sql, id: usize, contact: &str, payload: &str, metadata: &str
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n03_a_row_is_sent_with_its_event_or_not_at_all() {
+    let shop = shop("sqlite:app.db");
+    shop.run(&["migrate"]).fine();
+    let sql = Sql::sqlite(&shop.path("app.db"));
+    for id in 1..=5 {
+        seat(&sql, id, &format!("p{id}@example.net"), PAYLOAD, "").await;
+    }
+    sql.must(
+        "CREATE TRIGGER refuses BEFORE INSERT ON subscription_events WHEN NEW.subscription_id = 3 \
+         BEGIN SELECT RAISE(ABORT, 'not this one'); END",
+    )
+    .await;
+    let running = shop.start();
+    until("the other rows are settled", PATIENCE, || async {
+        let sent = sql.count("open_event_notifications WHERE fanout_status = 'sent'").await?;
+        (sent == 4 && running.log().contains("not this one")).then_some(())
+    })
+    .await;
+    let row = told(&sql).await.remove(2);
+    assert_eq!(
+        row[1..3],
+        ["pending", "0"],
+        "neither its state nor its counter went without its event: {row:?}"
+    );
+    assert_eq!(sql.count("subscription_events").await, Some(4));
+    drop(running);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn n08_two_rows_of_one_key_and_subscription_are_one_mail() {
     let shop = shop("sqlite:app.db");
     shop.run(&["migrate"]).fine();

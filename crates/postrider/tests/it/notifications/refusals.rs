@@ -18,12 +18,34 @@ const CODES: [(&str, bool, &str); 8] = [
     ("552=5.2.2", false, "failed"),
 ];
 
+/// The other mail contracts on the same database; `emails` over senders that stand in for one another.
+const OTHERS: &str = r#"
+transport = "mails"
+[transports.both]
+url = "reliable:"
+senders = ["mails"]
+waits = ["0s"]
+[lanes.mail]
+contract = "mail_outbox"
+transport = "mails"
+[lanes.intake]
+contract = "emails"
+stage = "intake"
+emails.base = "BASE"
+[lanes.send]
+contract = "emails"
+stage = "send"
+transport = "both"
+emails.base = "BASE"
+"#;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn n05_m09_codes_of_a_mailbox_that_is_not_there_end_the_row_and_list_the_address() {
     let shop = Shop::new(None);
     let relay = Relay::shared();
+    std::fs::create_dir_all(shop.path("mnt")).expect("the folder can be made");
     let text = settings("sqlite:app.db").replace("file:mails", &format!("smtp://{}", relay.address))
-        + "\n[lanes.mail]\ncontract = \"mail_outbox\"\n";
+        + &OTHERS.replace("BASE", &shop.path("mnt").display().to_string());
     std::fs::write(shop.path("postrider.toml"), text).expect("the settings can be written");
     shop.run(&["migrate"]).fine();
     let sql = Sql::sqlite(&shop.path("app.db"));
@@ -32,13 +54,19 @@ async fn n05_m09_codes_of_a_mailbox_that_is_not_there_end_the_row_and_list_the_a
     for (at, (code, ..)) in CODES.iter().enumerate() {
         seat(&sql, at + 1, &address(code, "notify"), PAYLOAD, "").await;
         let to = address(code, "mail");
-        shop.run(&["send", "mail", "--lane", "mail", "--to", &to, "--subject", &mark, "--text", "hi"]).fine();
+        let words = ["send", "mail", "--subject", &mark, "--text", "hi"];
+        shop.run(&[&words[..], &["--lane", "mail", "--to", &to]].concat()).fine();
+        let to = address(code, "emails");
+        shop.run(&[&words[..], &["--lane", "intake", "--from", "a@example.org", "--to", &to]].concat())
+            .fine();
     }
     let running = shop.start();
     at_rest(&sql).await;
     until("every mail failed", PATIENCE, || async {
-        (sql.count("mail_outbox WHERE status = 'failed' AND retry_count = 1").await? == CODES.len() as u64)
-            .then_some(())
+        let mails = sql.count("mail_outbox WHERE status = 'failed' AND retry_count = 1").await?;
+        let emails =
+            sql.count("emails WHERE status = 'FAILED' AND reason LIKE '%as the address asked%'").await?;
+        (mails + emails == 2 * CODES.len() as u64).then_some(())
     })
     .await;
     let query = "SELECT fanout_status, CAST(fanout_attempts AS TEXT), json_extract(error, '$.code'), \
@@ -53,7 +81,7 @@ async fn n05_m09_codes_of_a_mailbox_that_is_not_there_end_the_row_and_list_the_a
     let mut expected: Vec<String> = CODES
         .iter()
         .filter(|(_, listed, _)| *listed)
-        .flat_map(|(code, ..)| ["mail", "notify"].map(|lane| address(code, lane)))
+        .flat_map(|(code, ..)| ["emails", "mail", "notify"].map(|lane| address(code, lane)))
         .collect();
     expected.sort();
     let said = shop.run(&["suppress", "list", "--json"]).fine();
