@@ -49,7 +49,7 @@ async fn n10_a_changed_template_is_taken_up_and_a_broken_one_is_not() {
         }
     })
     .await;
-    let said = shop.run(&["template", "check"]).code(1);
+    let said = shop.run(&["template", "check"]).code(2);
     assert!(said.err.contains("subject.txt"), "{}", said.err);
     at_rest(&sql).await;
     let sent = mails(&shop);
