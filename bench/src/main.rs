@@ -1,6 +1,7 @@
 //! Measures Postrider beside what it is compared with, in one run. `cargo xtask bench NAME` starts the servers and runs
 //! this in release. Every case is interleaved with its comparison, three rounds, medians.
 
+mod emails;
 mod groups;
 mod lane;
 mod latency;
@@ -78,6 +79,11 @@ enum Bench {
         #[arg(long, default_value_t = 100_000)]
         blocked: u64,
     },
+    /// Mails/s through the e-mail pipeline on MariaDB, and what a mail asks of DynamoDB.
+    Emails {
+        #[arg(long, default_value_t = 5000)]
+        rows: u64,
+    },
     /// All of them, with their defaults.
     All,
 }
@@ -94,6 +100,7 @@ async fn main() {
         Bench::Latency { seconds } => latency::run(report, rounds, seconds).await,
         Bench::Memory { rows } => memory::run(report, rows).await,
         Bench::Notify { rows } => notify::run(report, rounds, rows).await,
+        Bench::Emails { rows } => emails::run(report, rounds, rows).await,
         Bench::Outbox { rows, blocked } => outbox::run(report, rounds, rows, blocked).await,
         Bench::All => {
             store::run(report, rounds, 100_000, 1_000_000).await;
@@ -103,6 +110,7 @@ async fn main() {
             memory::run(report, 1_000_000).await;
             outbox::run(report, rounds, 100_000, 100_000).await;
             notify::run(report, rounds, 20_000).await;
+            emails::run(report, rounds, 5000).await;
         }
     }
 }

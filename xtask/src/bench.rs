@@ -1,6 +1,6 @@
 //! `cargo xtask bench NAME`: builds the bench and the product for release, starts the servers, and hands over.
 
-use postrider_services::{Durability, Error, Fleet, Nats, Tansu};
+use postrider_services::{Durability, Error, Fleet, Ministack, Nats, Tansu};
 
 use crate::run::{self, Failure, Result};
 
@@ -18,6 +18,8 @@ pub fn command(words: &[&str]) -> Result {
         variables.push(("POSTRIDER_TEST_NATS", nats.url()));
         variables.push(("POSTRIDER_TEST_KAFKA", tansu.url()));
     }
+    let emulator = matches!(words[0], "emails" | "all").then(Ministack::start).transpose()?;
+    variables.extend(emulator.iter().map(|emulator| ("POSTRIDER_TEST_DYNAMODB", emulator.dynamodb_url())));
     variables.push(("PATH", fleet.search_path()));
     // Not by `cargo run`: for one package alone it would choose other features, and build everything once more.
     run::with(&variables, &built()?, words)
