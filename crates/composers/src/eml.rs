@@ -121,6 +121,7 @@ fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Envelope, Rea
             from: sender.as_str().to_owned(),
             to: everyone.map(|mailbox| mailbox.address.as_str().to_owned()).collect(),
             message: message.into(),
+            rest: None,
             message_id: message_id.clone(),
             utf8: draft.needs_utf8(),
             served: Vec::new(),

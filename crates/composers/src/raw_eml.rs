@@ -4,12 +4,13 @@
 //! its To, Cc and Bcc. Line ends become CR LF, which SMTP demands. A file that is gone or no message: rejected; a file
 //! system that is away: deferred.
 
+use std::io::Read as _;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use postrider_mail::Address;
 use postrider_seams::row::Detail;
-use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome};
+use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome, Rest};
 
 use crate::base::{Base, Problem};
 use crate::eml::AWAY;
@@ -17,6 +18,9 @@ use crate::eml::AWAY;
 mod headers;
 #[cfg(test)]
 mod tests;
+
+/// Larger files are read while they are sent.
+const WHOLE: u64 = 256 * 1024;
 
 /// How files are sent.
 #[derive(Debug)]
@@ -87,11 +91,37 @@ fn refused(reason: &Reason) -> Outcome {
     }
 }
 
+/// A file in two: what the composer reads, and what the transport will.
+struct Text {
+    head: Vec<u8>,
+    rest: Option<Rest>,
+}
+
+/// A small file whole; of a large one no more than its header.
+fn text(settings: &Settings, path: &str) -> Result<Text, Reason> {
+    let (mut file, size) = settings.base.open(path).map_err(Reason::File)?;
+    let limit = settings.size_limit;
+    if size > limit {
+        return Err(Reason::File(Problem::TooLarge { name: path.to_owned(), size, limit }));
+    }
+    let away = |source| Reason::File(Problem::Away { name: path.to_owned(), source });
+    let mut head = Vec::new();
+    std::io::Read::by_ref(&mut file).take(WHOLE + 1).read_to_end(&mut head).map_err(away)?;
+    if head.len() as u64 <= WHOLE {
+        return Ok(Text { head, rest: None });
+    }
+    // No relay would take a header of that size.
+    let end = headers::end(&head).ok_or(Reason::NoMessage)?;
+    head.truncate(end);
+    let rest = Rest::open(file, end as u64).map_err(away)?;
+    Ok(Text { head, rest: Some(rest) })
+}
+
 fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
     let fields = row.fields.as_ref().ok_or(Reason::NoPath)?;
     let path = fields.get("eml_path").as_text().filter(|path| !path.is_empty()).ok_or(Reason::NoPath)?;
-    let file = settings.base.read(path, settings.size_limit).map_err(Reason::File)?;
-    let found = headers::read(&file)?;
+    let text = text(settings, path)?;
+    let found = headers::read(&text.head)?;
     let limit = settings.recipient_limit;
     if found.to.len() > limit {
         return Err(Reason::ManyRecipients { found: found.to.len(), limit });
@@ -107,7 +137,8 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
         content: Content::Mail(Mail {
             from,
             to: found.to,
-            message: headers::without_bcc(&file).into(),
+            message: headers::without_bcc(&text.head).into(),
+            rest: text.rest,
             message_id: found.message_id.unwrap_or_else(|| id.clone()),
             utf8,
             served: Vec::new(),

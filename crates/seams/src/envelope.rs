@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::rest::Rest;
 use crate::row::Detail;
 use crate::secret::Secret;
 
@@ -37,8 +38,10 @@ pub struct Mail {
     pub from: String,
     /// Envelope recipients, already normalised, Bcc included; never empty.
     pub to: Vec<String>,
-    /// The whole message, CRLF line ends, no Bcc header.
+    /// The message, CRLF line ends, no Bcc header: all of it, or all up to where `rest` goes on.
     pub message: Bytes,
+    /// What is too large to be held: read while it is sent.
+    pub rest: Option<Rest>,
     /// The message's own Message-ID, without angle brackets.
     pub message_id: String,
     /// Needs SMTPUTF8: an address has a non-ASCII local part.
@@ -48,6 +51,26 @@ pub struct Mail {
     /// What the sender's own bookkeeping knows the mail by (`traceId`, `subscriptionId`): providers that keep tags or
     /// metadata get it, SMTP has no place for it. Names are unique; no secret in it.
     pub metadata: Vec<(String, String)>,
+}
+
+impl Mail {
+    /// Bytes of the whole message.
+    pub fn size(&self) -> u64 {
+        self.message.len() as u64 + self.rest.as_ref().map_or(0, Rest::size)
+    }
+
+    pub fn is_ascii(&self) -> bool {
+        self.message.is_ascii() && self.rest.as_ref().is_none_or(Rest::is_ascii)
+    }
+
+    /// The same mail, with all of its message in memory.
+    pub async fn loaded(&self) -> std::io::Result<Self> {
+        let mut mail = self.clone();
+        if let Some(rest) = mail.rest.take() {
+            mail.message = [&mail.message[..], &rest.load().await?].concat().into();
+        }
+        Ok(mail)
+    }
 }
 
 /// A record for a broker. What a topic is, the broker's transport says: a Kafka topic, a subject, a queue.

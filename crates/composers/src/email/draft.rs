@@ -112,6 +112,7 @@ impl Composed {
                 from: self.from,
                 to: self.to,
                 message: self.message.into(),
+                rest: None,
                 message_id: self.message_id,
                 utf8: self.utf8,
                 served: self.served,

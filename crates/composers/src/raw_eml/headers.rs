@@ -42,6 +42,18 @@ fn addresses(list: Option<&Parsed<'_>>) -> Result<Vec<String>, Reason> {
     Ok(found)
 }
 
+/// Where the header ends: after the first empty line.
+pub(super) fn end(file: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    for line in file.split_inclusive(|&byte| byte == b'\n') {
+        at += line.len();
+        if matches!(line, b"\n" | b"\r\n") {
+            return Some(at);
+        }
+    }
+    None
+}
+
 /// The file with CR LF at every line's end, and without the header fields that name blind recipients.
 pub(super) fn without_bcc(file: &[u8]) -> Vec<u8> {
     let mut message = Vec::with_capacity(file.len() + file.len() / 32);

@@ -69,3 +69,19 @@ async fn e08_what_is_no_message_is_rejected() {
         }
     }
 }
+
+#[tokio::test]
+async fn e08_a_large_file_is_not_loaded_but_for_its_header() {
+    let head = "From: ann@example.org\nTo: bob@example.net\nBcc: hidden@example.net\nSubject: x\n\n";
+    let body = "A line.\n".repeat(100_000);
+    let mail = compose(format!("{head}{body}").as_bytes(), None).await.unwrap();
+    assert_eq!(mail.to, ["bob@example.net", "hidden@example.net"]);
+    let sent = head.replace("Bcc: hidden@example.net\n", "").replace('\n', "\r\n");
+    assert_eq!(String::from_utf8_lossy(&mail.message), sent);
+    assert_eq!(mail.size(), (sent.len() + 9 * 100_000) as u64);
+    let whole = mail.loaded().await.unwrap();
+    assert_eq!(whole.message, format!("{sent}{}", body.replace('\n', "\r\n")));
+
+    let endless = format!("From: ann@example.org\n{}", "X-Long: header\n".repeat(20_000));
+    assert!(matches!(compose(endless.as_bytes(), None).await, Err(Outcome::Rejected(_))));
+}

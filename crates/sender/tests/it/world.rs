@@ -110,6 +110,7 @@ pub fn mail(key: &str, to: &[&str]) -> Envelope {
             from: "box@example.org".to_owned(),
             to: to.iter().map(|&to| to.to_owned()).collect(),
             message: Bytes::from_static(b"From: box@example.org\r\n\r\nhi\r\n"),
+            rest: None,
             message_id: format!("lane.{key}@example.org"),
             utf8: false,
             served: Vec::new(),

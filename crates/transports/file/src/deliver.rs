@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use postrider_seams::envelope::{Recipient, RecipientResult};
-use postrider_seams::{Content, Envelope, Failure, Mail, Outcome, Receipt, Transport, Value, transport};
+use postrider_seams::rest::Blocks;
+use postrider_seams::{
+    Content, Envelope, Failure, Mail, Outcome, Receipt, Rest, Transport, Value, transport,
+};
 use tokio::time::Instant;
 
 use crate::{Config, Error, classify, encode, folder};
@@ -86,12 +89,13 @@ fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
     let written = match &envelope.content {
         Content::Mail(mail) => {
             let top = encode::envelope(mail);
-            write_file(config, encode::file_name(mail), top.as_bytes(), &mail.message)
+            write_file(config, encode::file_name(mail), top.as_bytes(), &mail.message, mail.rest.as_ref())
                 .map(|name| receipt(mail, name))
         }
         Content::Record(record) => {
             let top = encode::record_line(record);
-            write_file(config, encode::record_name(record, &envelope.dedupe), top.as_bytes(), &record.payload)
+            let name = encode::record_name(record, &envelope.dedupe);
+            write_file(config, name, top.as_bytes(), &record.payload, None)
                 .map(|name| Receipt { id: Some(name), ..Receipt::default() })
         }
         Content::Webhook(_) | Content::Nothing => {
@@ -106,11 +110,21 @@ fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
     }
 }
 
-fn write_file(config: &Config, name: String, top: &[u8], content: &[u8]) -> Result<String, Error> {
+fn write_file(
+    config: &Config,
+    name: String,
+    top: &[u8],
+    content: &[u8],
+    rest: Option<&Rest>,
+) -> Result<String, Error> {
     let temporary = folder::temporary(&config.folder);
     let written = folder::create(&temporary).and_then(|mut file| {
         file.write_all(top)?;
         file.write_all(content)?;
+        let mut blocks = rest.map(Rest::blocks);
+        while let Some(block) = blocks.as_mut().map(Blocks::read).transpose()?.flatten() {
+            file.write_all(&block)?;
+        }
         if config.sync { file.sync_all() } else { Ok(()) }
     });
     let moved = written.and_then(|()| fs::rename(&temporary, config.folder.join(&name)));

@@ -67,7 +67,7 @@ impl EmlFolder {
 #[async_trait]
 impl Transport for EmlFolder {
     fn batch(&self) -> usize {
-        16
+        4
     }
 
     fn concurrency(&self) -> usize {

@@ -65,6 +65,7 @@ mod tests {
             from: "a@example.org".to_owned(),
             to: vec!["b@example.org".to_owned(), "c@example.org".to_owned()],
             message: bytes::Bytes::new(),
+            rest: None,
             message_id: message_id.to_owned(),
             utf8: false,
             served: Vec::new(),

@@ -24,6 +24,7 @@ fn envelope(row: u32, subject: &str) -> Envelope {
             from: "bounces@example.org".to_owned(),
             to: vec!["b@example.org".to_owned(), "blind@example.org".to_owned()],
             message: Bytes::from(MESSAGE.replace("hi", subject)),
+            rest: None,
             message_id: format!("mails.{row}@example.org"),
             utf8: false,
             served: vec![Recipient {

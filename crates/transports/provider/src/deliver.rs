@@ -58,6 +58,12 @@ impl Provider {
         let Content::Mail(mail) = &envelope.content else {
             return Outcome::Rejected(Failure::new("a mail provider takes mails, and this row is none"));
         };
+        // Its interface takes a mail in one piece, in JSON or a form.
+        let loaded = match mail.loaded().await {
+            Ok(loaded) => loaded,
+            Err(error) => return Outcome::Retryable(Failure::new(format!("the message's file: {error}"))),
+        };
+        let mail = &loaded;
         let name = self.settings.kind.name();
         let unfit = |words: String| {
             let sent = Sent { recipients: mail.to.clone(), answer: Err(Judgement::unfit(words)) };

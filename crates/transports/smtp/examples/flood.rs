@@ -57,6 +57,7 @@ fn envelope(bytes: usize) -> Envelope {
             from: "a@x.test".to_owned(),
             to: vec!["b@y.test".to_owned()],
             message: Bytes::from(message),
+            rest: None,
             message_id: "1@x.test".to_owned(),
             utf8: false,
             served: Vec::new(),

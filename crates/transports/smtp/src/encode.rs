@@ -26,8 +26,8 @@ pub(crate) struct Needs {
 /// Why a mail can't go to this relay, whatever we do.
 pub(crate) fn check(mail: &Mail, offers: &Offers, max_size: u64) -> Result<Needs, String> {
     let limit = offers.max_size.map_or(max_size, |offered| offered.min(max_size));
-    if mail.message.len() as u64 > limit {
-        return Err(format!("the message has {} bytes; at most {limit} are taken", mail.message.len()));
+    if mail.size() > limit {
+        return Err(format!("the message has {} bytes; at most {limit} are taken", mail.size()));
     }
     if mail.to.is_empty() {
         return Err("the mail has no recipient".to_owned());
@@ -40,7 +40,7 @@ pub(crate) fn check(mail: &Mail, offers: &Offers, max_size: u64) -> Result<Needs
         return Err("an address needs SMTPUTF8, which the relay does not offer".to_owned());
     }
     check_line_ends(&mail.message)?;
-    Ok(Needs { utf8, eight_bit: !mail.message.is_ascii() })
+    Ok(Needs { utf8, eight_bit: !mail.is_ascii() })
 }
 
 /// Does the address need SMTPUTF8?
@@ -81,7 +81,7 @@ pub(crate) fn mail_from(out: &mut Vec<u8>, mail: &Mail, needs: Needs, offers: &O
     out.extend_from_slice(wire(&mail.from, needs).as_bytes());
     out.push(b'>');
     if offers.size {
-        let _ = write!(out, " SIZE={}", mail.message.len());
+        let _ = write!(out, " SIZE={}", mail.size());
     }
     // Without the offer the bytes go as they are: recoding would break a signature, and relays take them in practice.
     if needs.eight_bit && offers.eight_bit {
@@ -112,6 +112,11 @@ fn wire(address: &str, needs: Needs) -> Cow<'_, str> {
 /// The message as pieces to copy in order: its own bytes, and the dots put before dots that begin a line.
 pub(crate) fn stuffed(message: &[u8]) -> impl Iterator<Item = &[u8]> {
     let first = message.starts_with(b".").then_some(&b"."[..]);
+    first.into_iter().chain(stuffed_within(message))
+}
+
+/// The same, but for a dot at the very beginning.
+fn stuffed_within(message: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut start = 0;
     let inner = memchr::memmem::find_iter(message, b"\n.").flat_map(move |at| {
         let piece = &message[start..=at];
@@ -120,7 +125,31 @@ pub(crate) fn stuffed(message: &[u8]) -> impl Iterator<Item = &[u8]> {
     });
     // The last piece needs the last cut, which the iterator above consumed: find it again from the end.
     let tail = memchr::memmem::rfind(message, b"\n.").map_or(message, |at| &message[at + 1..]);
-    first.into_iter().chain(inner).chain(std::iter::once(tail))
+    inner.chain(std::iter::once(tail))
+}
+
+/// The same for a message that comes in pieces, each line of it whole or not.
+#[derive(Debug)]
+pub(crate) struct Stuffer {
+    /// The next byte begins a line.
+    fresh: bool,
+}
+
+impl Default for Stuffer {
+    /// A header, with its end, came before.
+    fn default() -> Self {
+        Self { fresh: true }
+    }
+}
+
+impl Stuffer {
+    pub(crate) fn stuffed<'a>(&mut self, block: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let first = (self.fresh && block.starts_with(b".")).then_some(&b"."[..]);
+        if let Some(last) = block.last() {
+            self.fresh = *last == b'\n';
+        }
+        first.into_iter().chain(stuffed_within(block))
+    }
 }
 
 /// What ends the text: the line end it lacks, and the final dot.

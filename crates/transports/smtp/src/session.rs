@@ -8,6 +8,8 @@
 //! RFC 2920 lets a text begin a group of commands, so that a mail costs one round trip. A relay without PIPELINING
 //! gets one command at a time. Must not: send a mail again that may have been taken.
 
+use postrider_seams::Mail;
+use postrider_seams::rest::Blocks;
 use tokio::time::Instant;
 
 use crate::classify::{Kind, Refusal, Stage, judge};
@@ -119,7 +121,7 @@ impl<'a> Session<'_, 'a> {
         let mut dot = usize::MAX;
         if let Some(open) = open {
             if open.is_wanted() {
-                self.text(&open.mail.message).await?;
+                self.text(open.mail).await?;
             } else {
                 self.connection.out.extend_from_slice(b".\r\n");
             }
@@ -134,16 +136,42 @@ impl<'a> Session<'_, 'a> {
             .map_err(|cut| Lost { fault: cut.fault, taken: cut.written > dot })
     }
 
-    async fn text(&mut self, message: &[u8]) -> Result<(), Lost> {
-        for piece in encode::stuffed(message).flat_map(|piece| piece.chunks(BLOCK)) {
-            if self.connection.out.len() + piece.len() > BLOCK {
-                let flushed = self.connection.flush(self.deadline).await;
-                flushed.map_err(|cut| Lost { fault: cut.fault, taken: false })?;
-            }
-            self.connection.out.extend_from_slice(piece);
+    async fn text(&mut self, mail: &Mail) -> Result<(), Lost> {
+        for piece in encode::stuffed(&mail.message).flat_map(|piece| piece.chunks(BLOCK)) {
+            self.put(piece).await?;
         }
-        self.connection.out.extend_from_slice(encode::ending(message));
+        let Some(rest) = &mail.rest else {
+            self.connection.out.extend_from_slice(encode::ending(&mail.message));
+            return Ok(());
+        };
+        let mut blocks = rest.blocks();
+        let mut stuffer = encode::Stuffer::default();
+        while let Some(block) = self.read(&mut blocks).await? {
+            for piece in stuffer.stuffed(&block).flat_map(|piece| piece.chunks(BLOCK)) {
+                self.put(piece).await?;
+            }
+        }
+        // It always ends with a line's end.
+        self.connection.out.extend_from_slice(b".\r\n");
         Ok(())
+    }
+
+    async fn put(&mut self, piece: &[u8]) -> Result<(), Lost> {
+        if self.connection.out.len() + piece.len() > BLOCK {
+            let flushed = self.connection.flush(self.deadline).await;
+            flushed.map_err(|cut| Lost { fault: cut.fault, taken: false })?;
+        }
+        self.connection.out.extend_from_slice(piece);
+        Ok(())
+    }
+
+    /// A file that can't be read on ends the connection before the final dot, so that nothing was sent.
+    async fn read(&self, blocks: &mut Blocks) -> Result<Option<Vec<u8>>, Lost> {
+        let lost = |reason: String| Lost { fault: Fault::Lost(reason), taken: false };
+        match tokio::time::timeout_at(self.deadline, blocks.next()).await {
+            Ok(read) => read.map_err(|error| lost(format!("the message's file: {error}"))),
+            Err(_) => Err(lost("the message's file could not be read in time".to_owned())),
+        }
     }
 
     /// The write broke off: was the dot in it?

@@ -54,7 +54,8 @@ fn quote(name: &str) -> String {
 async fn describe(sql: &MySqlPool, table: &str) -> Vec<TableColumn> {
     let text = "SELECT CAST(column_name AS CHAR), CAST(data_type AS CHAR), \
                 CAST(is_nullable = 'NO' AND column_default IS NULL AND extra NOT LIKE '%auto_increment%' \
-                AND is_generated = 'NEVER' AS SIGNED), CAST(is_generated <> 'NEVER' AS SIGNED), \
+                AND extra NOT REGEXP 'VIRTUAL|STORED|PERSISTENT' AS SIGNED), \
+                CAST(extra REGEXP 'VIRTUAL|STORED|PERSISTENT' AS SIGNED), \
                 CAST(character_maximum_length AS SIGNED) FROM information_schema.columns \
                 WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position";
     let rows = sqlx::query(text).bind(table).fetch_all(sql).await.expect("the catalogue answers");

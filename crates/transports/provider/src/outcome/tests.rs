@@ -8,6 +8,7 @@ fn mail() -> Mail {
         from: "box@example.org".to_owned(),
         to: vec!["a@x".to_owned(), "b@x".to_owned()],
         message: Bytes::new(),
+        rest: None,
         message_id: "m-1@example.org".to_owned(),
         utf8: false,
         served: Vec::new(),

@@ -7,6 +7,7 @@ fn mail(to: &[&str]) -> Mail {
         from: "box@example.org".to_owned(),
         to: to.iter().map(|&to| to.to_owned()).collect(),
         message: Bytes::new(),
+        rest: None,
         message_id: "m-1@example.org".to_owned(),
         utf8: false,
         served: Vec::new(),

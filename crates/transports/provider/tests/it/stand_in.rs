@@ -112,6 +112,7 @@ pub fn mail_from(from: &str, to: &[&str]) -> Envelope {
             from: from.to_owned(),
             to: to.iter().map(|&to| to.to_owned()).collect(),
             message: Bytes::from(message),
+            rest: None,
             message_id: "m-1@example.org".to_owned(),
             utf8: false,
             served: Vec::new(),

@@ -7,6 +7,7 @@ fn mail(to: &str, message: &'static [u8]) -> Mail {
         from: "a@x.test".to_owned(),
         to: vec![to.to_owned()],
         message: Bytes::from_static(message),
+        rest: None,
         message_id: String::new(),
         utf8: false,
         served: Vec::new(),
@@ -78,4 +79,21 @@ fn parameters_go_only_to_relays_that_know_them() {
     assert_eq!(of(&Offers::default()), "MAIL FROM:<a@x.test>\r\n");
     let all = Offers { size: true, eight_bit: true, ..Offers::default() };
     assert_eq!(of(&all), "MAIL FROM:<a@x.test> SIZE=5 BODY=8BITMIME\r\n");
+}
+
+#[test]
+fn e08_pieces_are_stuffed_as_the_whole_is_wherever_they_are_cut() {
+    let message = b".a\r\n..b\r\n.\r\nc.d\r\n\r\n.";
+    for first in 0..=message.len() {
+        for second in first..=message.len() {
+            let mut stuffer = Stuffer::default();
+            let pieces = [&message[..first], &message[first..second], &message[second..]];
+            let mut text: Vec<u8> = Vec::new();
+            for piece in pieces {
+                text.extend(stuffer.stuffed(piece).flatten());
+            }
+            let whole: Vec<u8> = stuffed(message).flatten().copied().collect();
+            assert_eq!(text, whole, "cut at {first} and {second}");
+        }
+    }
 }

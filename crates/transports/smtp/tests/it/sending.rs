@@ -1,8 +1,8 @@
 //! What goes over the wire when all is well.
 
 use bytes::Bytes;
-use postrider_seams::Transport;
 use postrider_seams::envelope::RecipientResult;
+use postrider_seams::{Mail, Outcome, Rest, Transport};
 
 use crate::relay::{Act, BARE_HELLO, Relay, commands, hear, hello, say, script, text};
 use crate::world::{all_delivered, delivered, envelope, mail, rejected, results, send, smtp, status, to};
@@ -226,4 +226,46 @@ async fn a_mail_to_thousands_goes_in_windows() {
 async fn limits_are_what_the_settings_say() {
     let smtp = smtp(1);
     assert_eq!((smtp.batch(), smtp.concurrency()), (20, 8));
+}
+
+#[tokio::test]
+async fn e08_the_rest_of_a_message_is_read_from_its_file_while_it_is_sent() {
+    let body = format!("a line\n.a dot\n{}..two\nend", "another line, of no interest\n".repeat(2000));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &body).unwrap();
+    let rest = Rest::open(file.reopen().unwrap(), 0).unwrap();
+    let head = "Subject: large\r\n\r\n";
+    let sent = format!("{head}{}\r\n.\r\n", body.replace("\n.", "\n..").replace('\n', "\r\n"));
+    let size = head.len() as u64 + rest.size();
+    let relay = Relay::play(vec![script([
+        hello(),
+        vec![hear(&format!("MAIL FROM:<a@x.test> SIZE={size}")), hear("RCPT TO:<b@y.test>"), hear("DATA")],
+        vec![say("250 ok\r\n250 ok\r\n354 go"), Act::HearBytes(sent.into_bytes()), say("250 ok")],
+    ])])
+    .await;
+    let large =
+        Mail { message: Bytes::from_static(head.as_bytes()), rest: Some(rest), ..mail(&["b@y.test"]) };
+    all_delivered(&send(&smtp(relay.port), &[envelope(large)]).await);
+    relay.finish().await;
+}
+
+#[tokio::test]
+async fn e08_a_file_that_was_changed_meanwhile_is_not_sent_as_if_it_were_whole() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "a line\n").unwrap();
+    let rest = Rest::open(file.reopen().unwrap(), 0).unwrap();
+    std::fs::write(file.path(), "a line, and another\n").unwrap();
+    let relay = Relay::play(vec![script([
+        hello(),
+        vec![hear("MAIL FROM:<a@x.test> SIZE=12"), hear("RCPT TO:<b@y.test>"), hear("DATA")],
+        vec![say("250 ok\r\n250 ok\r\n354 go"), Act::HearEnd],
+    ])])
+    .await;
+    let changed = Mail { message: Bytes::from_static(b"\r\n\r\n"), rest: Some(rest), ..mail(&["b@y.test"]) };
+    let outcomes = send(&smtp(relay.port), &[envelope(changed)]).await;
+    assert!(
+        matches!(&outcomes[0], Outcome::Retryable(failure) if failure.reason.contains("changed")),
+        "{outcomes:?}"
+    );
+    relay.finish().await;
 }

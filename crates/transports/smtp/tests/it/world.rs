@@ -16,6 +16,7 @@ pub fn mail(to: &[&str]) -> Mail {
         from: "a@x.test".to_owned(),
         to: to.iter().map(|&to| to.to_owned()).collect(),
         message: Bytes::from_static(MESSAGE.as_bytes()),
+        rest: None,
         message_id: "1@x.test".to_owned(),
         utf8: false,
         served: Vec::new(),

@@ -1,0 +1,165 @@
+//! The rest of a message, in a file: read while it is sent, so that nobody holds it whole.
+//!
+//! Invariant: what comes out has CR LF at every line's end and no other CR, ends with a line's end, and is as long as
+//! was announced, or there is an error.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
+
+/// Bytes of one look into the file.
+const BLOCK: usize = 256 * 1024;
+
+/// A file from some place on, looked through once.
+#[derive(Debug, Clone)]
+pub struct Rest {
+    file: Arc<File>,
+    start: u64,
+    size: u64,
+    ascii: bool,
+}
+
+impl Rest {
+    /// Looks through the file from `start` on, and keeps nothing of it. Blocks.
+    pub fn open(file: File, start: u64) -> io::Result<Self> {
+        let mut rest = Self { file: Arc::new(file), start, size: 0, ascii: true };
+        let mut blocks = Blocks { left: None, ..rest.blocks() };
+        while let Some(block) = blocks.read()? {
+            rest.size += block.len() as u64;
+            rest.ascii &= block.is_ascii();
+        }
+        Ok(rest)
+    }
+
+    /// Bytes that will come out.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub fn is_ascii(&self) -> bool {
+        self.ascii
+    }
+
+    pub fn blocks(&self) -> Blocks {
+        Blocks { file: Arc::clone(&self.file), at: self.start, left: Some(self.size), open_line: false }
+    }
+
+    /// All of it, for those who can't do with less.
+    pub async fn load(&self) -> io::Result<Vec<u8>> {
+        let mut whole = Vec::new();
+        let mut blocks = self.blocks();
+        while let Some(block) = blocks.next().await? {
+            whole.extend_from_slice(&block);
+        }
+        Ok(whole)
+    }
+}
+
+/// The rest, piece by piece.
+#[derive(Debug, Clone)]
+pub struct Blocks {
+    file: Arc<File>,
+    at: u64,
+    /// Bytes still to come; unknown while the file is looked through.
+    left: Option<u64>,
+    /// The last line that came out has no end yet.
+    open_line: bool,
+}
+
+impl Blocks {
+    /// The next piece; `None` at the end. Not cancel-safe in that a piece may be read and not given: start anew then.
+    pub async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut own = self.clone();
+        let task = tokio::task::spawn_blocking(move || {
+            let read = own.read();
+            (own, read)
+        });
+        let (own, read) = task.await.map_err(io::Error::other)?;
+        *self = own;
+        read
+    }
+
+    /// The same. Blocks.
+    pub fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut raw = vec![0; BLOCK];
+        let count = self.file.read_at(&mut raw, self.at)?;
+        self.at += count as u64;
+        let mut block = Vec::with_capacity(count + count / 16 + 2);
+        for line in raw[..count].split_inclusive(|byte| *byte == b'\n') {
+            let text = line.strip_suffix(b"\n");
+            // A CR of its own is no line end, and may not go out.
+            block.extend(text.unwrap_or(line).iter().filter(|byte| **byte != b'\r'));
+            if text.is_some() {
+                block.extend_from_slice(b"\r\n");
+            }
+            self.open_line = text.is_none();
+        }
+        if count == 0 && std::mem::take(&mut self.open_line) {
+            block.extend_from_slice(b"\r\n");
+        }
+        self.announce(block.len() as u64, count == 0)?;
+        Ok((count > 0 || !block.is_empty()).then_some(block))
+    }
+
+    /// A file that was changed meanwhile must not go out as if it had not.
+    fn announce(&mut self, count: u64, ended: bool) -> io::Result<()> {
+        let Some(left) = self.left else { return Ok(()) };
+        let left = left.checked_sub(count).filter(|left| !ended || *left == 0);
+        self.left = Some(left.ok_or_else(|| io::Error::other("the file was changed while it was sent"))?);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn rest(content: &[u8], start: u64) -> (tempfile::NamedTempFile, Rest) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(content).unwrap();
+        let rest = Rest::open(file.reopen().unwrap(), start).unwrap();
+        (file, rest)
+    }
+
+    #[tokio::test]
+    async fn e08_every_line_ends_as_smtp_demands() {
+        for (content, expected) in [
+            (&b"head\n\na\nb\r\nc\rd\r\r\n"[..], &b"a\r\nb\r\ncd\r\n"[..]),
+            (b"head\n\nno end", b"no end\r\n"),
+            (b"head\n\n\r", b"\r\n"),
+            (b"head\n\n", b""),
+        ] {
+            let (_file, rest) = rest(content, 6);
+            assert_eq!(rest.load().await.unwrap(), expected);
+            assert_eq!(rest.size(), expected.len() as u64);
+            assert!(rest.is_ascii());
+        }
+        assert!(!rest("ü\n".as_bytes(), 0).1.is_ascii());
+    }
+
+    #[tokio::test]
+    async fn e08_a_large_file_comes_in_pieces_whatever_they_cut() {
+        let mut content = Vec::new();
+        while content.len() < 3 * BLOCK {
+            content.extend_from_slice(format!("line {}\r\n", content.len()).as_bytes());
+        }
+        let (_file, rest) = rest(&content, 0);
+        let mut blocks = rest.blocks();
+        let mut whole = Vec::new();
+        while let Some(block) = blocks.next().await.unwrap() {
+            assert!(block.len() <= 2 * BLOCK + 2);
+            whole.extend(block);
+        }
+        assert_eq!(whole, content);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_changed_meanwhile_is_an_error() {
+        let (mut file, rest) = rest(b"a\n", 0);
+        file.write_all(b"b\n").unwrap();
+        assert!(rest.load().await.is_err());
+    }
+}
