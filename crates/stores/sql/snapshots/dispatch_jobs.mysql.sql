@@ -362,7 +362,7 @@ WHERE t.`id` IN ({ids});
 
 -- deliver: settle delivered, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'IN_PROGRESS'
   AND t.`last_attempt_at` <=> v.`f0`
@@ -370,18 +370,18 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- deliver: settle delivered, each, step 2: [Rows([Outcome("duration_ms"), Id]), Held] -> Nothing
-UPDATE `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'COMPLETED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = NULL, t.`completed_at` = UTC_TIMESTAMP(6), t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'COMPLETED', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = NULL, t.`completed_at` = UTC_TIMESTAMP(6), t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver: settle delivered, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `duration_millis`, `status`, `response_code`, `response_body`, `error_message`, `error_stack_trace`, `error_type`, `created_at`)
 SELECT v.`tsid`, t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), v.`o_duration_ms`, LEFT(v.`o_result`, 32), v.`o_status`, v.`o_body`, v.`reason`, v.`o_trace`, LEFT(v.`o_class`, 16), UTC_TIMESTAMP(6)
-FROM `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`tsid` CHAR(13) PATH '$.tsid', `o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `o_result` LONGTEXT PATH '$.o_result', `o_status` LONGTEXT PATH '$.o_status', `o_body` LONGTEXT PATH '$.o_body', `reason` LONGTEXT PATH '$.reason', `o_trace` LONGTEXT PATH '$.o_trace', `o_class` LONGTEXT PATH '$.o_class', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`tsid` CHAR(13) PATH '$.tsid', `o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `o_result` LONGTEXT PATH '$.o_result', `o_status` LONGTEXT PATH '$.o_status', `o_body` LONGTEXT PATH '$.o_body', `reason` LONGTEXT PATH '$.reason', `o_trace` LONGTEXT PATH '$.o_trace', `o_class` LONGTEXT PATH '$.o_class', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- deliver: settle retry, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'IN_PROGRESS'
   AND t.`last_attempt_at` <=> v.`f0`
@@ -389,18 +389,18 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- deliver: settle retry, each, step 2: [Rows([Outcome("duration_ms"), Delay, Reason, Id]), Held] -> Nothing
-UPDATE `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = v.`reason`, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = v.`reason`, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver: settle retry, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `duration_millis`, `status`, `response_code`, `response_body`, `error_message`, `error_stack_trace`, `error_type`, `created_at`)
 SELECT v.`tsid`, t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), v.`o_duration_ms`, LEFT(v.`o_result`, 32), v.`o_status`, v.`o_body`, v.`reason`, v.`o_trace`, LEFT(v.`o_class`, 16), UTC_TIMESTAMP(6)
-FROM `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`tsid` CHAR(13) PATH '$.tsid', `o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `o_result` LONGTEXT PATH '$.o_result', `o_status` LONGTEXT PATH '$.o_status', `o_body` LONGTEXT PATH '$.o_body', `reason` LONGTEXT PATH '$.reason', `o_trace` LONGTEXT PATH '$.o_trace', `o_class` LONGTEXT PATH '$.o_class', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`tsid` CHAR(13) PATH '$.tsid', `o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `o_result` LONGTEXT PATH '$.o_result', `o_status` LONGTEXT PATH '$.o_status', `o_body` LONGTEXT PATH '$.o_body', `reason` LONGTEXT PATH '$.reason', `o_trace` LONGTEXT PATH '$.o_trace', `o_class` LONGTEXT PATH '$.o_class', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- deliver: settle dead, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'IN_PROGRESS'
   AND t.`last_attempt_at` <=> v.`f0`
@@ -408,18 +408,18 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- deliver: settle dead, each, step 2: [Rows([Outcome("duration_ms"), Reason, Id]), Held] -> Nothing
-UPDATE `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = v.`reason`, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = v.`reason`, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver: settle dead, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `duration_millis`, `status`, `response_code`, `response_body`, `error_message`, `error_stack_trace`, `error_type`, `created_at`)
 SELECT v.`tsid`, t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), v.`o_duration_ms`, LEFT(v.`o_result`, 32), v.`o_status`, v.`o_body`, v.`reason`, v.`o_trace`, LEFT(v.`o_class`, 16), UTC_TIMESTAMP(6)
-FROM `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`tsid` CHAR(13) PATH '$.tsid', `o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `o_result` LONGTEXT PATH '$.o_result', `o_status` LONGTEXT PATH '$.o_status', `o_body` LONGTEXT PATH '$.o_body', `reason` LONGTEXT PATH '$.reason', `o_trace` LONGTEXT PATH '$.o_trace', `o_class` LONGTEXT PATH '$.o_class', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`tsid` CHAR(13) PATH '$.tsid', `o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `o_result` LONGTEXT PATH '$.o_result', `o_status` LONGTEXT PATH '$.o_status', `o_body` LONGTEXT PATH '$.o_body', `reason` LONGTEXT PATH '$.reason', `o_trace` LONGTEXT PATH '$.o_trace', `o_class` LONGTEXT PATH '$.o_class', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- deliver: settle rejected, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'IN_PROGRESS'
   AND t.`last_attempt_at` <=> v.`f0`
@@ -427,13 +427,13 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- deliver: settle rejected, each, step 2: [Rows([Outcome("duration_ms"), Reason, Id]), Held] -> Nothing
-UPDATE `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = v.`reason`, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = v.`reason`, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver: settle rejected, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
 INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `duration_millis`, `status`, `response_code`, `response_body`, `error_message`, `error_stack_trace`, `error_type`, `created_at`)
 SELECT v.`tsid`, t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), v.`o_duration_ms`, LEFT(v.`o_result`, 32), v.`o_status`, v.`o_body`, v.`reason`, v.`o_trace`, LEFT(v.`o_class`, 16), UTC_TIMESTAMP(6)
-FROM `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`tsid` CHAR(13) PATH '$.tsid', `o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `o_result` LONGTEXT PATH '$.o_result', `o_status` LONGTEXT PATH '$.o_status', `o_body` LONGTEXT PATH '$.o_body', `reason` LONGTEXT PATH '$.reason', `o_trace` LONGTEXT PATH '$.o_trace', `o_class` LONGTEXT PATH '$.o_class', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`tsid` CHAR(13) PATH '$.tsid', `o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `o_result` LONGTEXT PATH '$.o_result', `o_status` LONGTEXT PATH '$.o_status', `o_body` LONGTEXT PATH '$.o_body', `reason` LONGTEXT PATH '$.reason', `o_trace` LONGTEXT PATH '$.o_trace', `o_class` LONGTEXT PATH '$.o_class', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- deliver: settle skipped, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -451,7 +451,7 @@ WHERE t.`id` IN ({held});
 
 -- deliver: settle skipped, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'IN_PROGRESS'
   AND t.`last_attempt_at` <=> v.`f0`
@@ -459,7 +459,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- deliver: settle skipped, each, step 2: [Rows([Outcome("duration_ms"), Reason, Id]), Held] -> Nothing
-UPDATE `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = v.`reason`, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = v.`reason`, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver: settle deferred, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -477,7 +477,7 @@ WHERE t.`id` IN ({held});
 
 -- deliver: settle deferred, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'IN_PROGRESS'
   AND t.`last_attempt_at` <=> v.`f0`
@@ -485,7 +485,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- deliver: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `dispatch_jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver: settle released, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -503,7 +503,7 @@ WHERE t.`id` IN ({held});
 
 -- deliver: settle released, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'IN_PROGRESS'
   AND t.`last_attempt_at` <=> v.`f0`
@@ -516,7 +516,7 @@ WHERE t.`id` IN ({held});
 
 -- deliver: extend, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'IN_PROGRESS'
   AND t.`last_attempt_at` <=> v.`f0`

@@ -49,7 +49,7 @@ WHERE t.`id` IN ({held});
 
 -- run: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`state` = 'open'
   AND t.`run_at` <=> v.`f0`
@@ -73,14 +73,14 @@ WHERE t.`id` IN ({held});
 
 -- run: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`state` = 'open'
   AND t.`run_at` <=> v.`f0`
 FOR UPDATE;
 
 -- run: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`state` = 'open', t.`run_at` = FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND) * 1000), t.`error` = v.`reason`
+UPDATE `jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`state` = 'open', t.`run_at` = FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND) * 1000), t.`error` = v.`reason`
 WHERE t.`id` IN ({held});
 
 -- run: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -97,14 +97,14 @@ WHERE t.`id` IN ({held});
 
 -- run: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`state` = 'open'
   AND t.`run_at` <=> v.`f0`
 FOR UPDATE;
 
 -- run: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`state` = 'broken', t.`error` = v.`reason`
+UPDATE `jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`state` = 'broken', t.`error` = v.`reason`
 WHERE t.`id` IN ({held});
 
 -- run: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -121,14 +121,14 @@ WHERE t.`id` IN ({held});
 
 -- run: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`state` = 'open'
   AND t.`run_at` <=> v.`f0`
 FOR UPDATE;
 
 -- run: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`state` = 'broken', t.`error` = v.`reason`
+UPDATE `jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`state` = 'broken', t.`error` = v.`reason`
 WHERE t.`id` IN ({held});
 
 -- run: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -145,14 +145,14 @@ WHERE t.`id` IN ({held});
 
 -- run: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`state` = 'open'
   AND t.`run_at` <=> v.`f0`
 FOR UPDATE;
 
 -- run: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`state` = 'broken', t.`error` = v.`reason`
+UPDATE `jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`state` = 'broken', t.`error` = v.`reason`
 WHERE t.`id` IN ({held});
 
 -- run: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -169,14 +169,14 @@ WHERE t.`id` IN ({held});
 
 -- run: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`state` = 'open'
   AND t.`run_at` <=> v.`f0`
 FOR UPDATE;
 
 -- run: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `jobs` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`state` = 'open', t.`run_at` = FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND) * 1000), t.`attempts` = CASE WHEN t.`attempts` > 0 THEN t.`attempts` - 1 ELSE 0 END
+UPDATE `jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`state` = 'open', t.`run_at` = FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND) * 1000), t.`attempts` = CASE WHEN t.`attempts` > 0 THEN t.`attempts` - 1 ELSE 0 END
 WHERE t.`id` IN ({held});
 
 -- run: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -193,7 +193,7 @@ WHERE t.`id` IN ({held});
 
 -- run: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`state` = 'open'
   AND t.`run_at` <=> v.`f0`
@@ -205,7 +205,7 @@ WHERE t.`id` IN ({held});
 
 -- run: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `jobs` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `jobs` AS t
 WHERE t.`id` = v.`id`
   AND t.`state` = 'open'
   AND t.`run_at` <=> v.`f0`

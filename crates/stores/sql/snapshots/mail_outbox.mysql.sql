@@ -72,14 +72,14 @@ WHERE t.`id` IN ({held});
 
 -- dispatch: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS v STRAIGHT_JOIN `mail_outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `mail_outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'dispatching'
   AND t.`last_attempt_at` <=> v.`f0`
 FOR UPDATE;
 
 -- dispatch: settle delivered, each, step 2: [Rows([Outcome("recipients"), Receipt, Id]), Held] -> Nothing
-UPDATE `mail_outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_recipients` LONGTEXT PATH '$.o_recipients', `receipt` LONGTEXT PATH '$.receipt', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`), t.`status` = 'sent', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`last_error` = NULL, t.`provider_message_id` = LEFT(v.`receipt`, 500), t.`sent_at` = UTC_TIMESTAMP(6)
+UPDATE `mail_outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_recipients` LONGTEXT PATH '$.o_recipients', `receipt` LONGTEXT PATH '$.receipt', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`), t.`status` = 'sent', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`last_error` = NULL, t.`provider_message_id` = LEFT(v.`receipt`, 500), t.`sent_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- dispatch: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -96,14 +96,14 @@ WHERE t.`id` IN ({held});
 
 -- dispatch: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS v STRAIGHT_JOIN `mail_outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `mail_outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'dispatching'
   AND t.`last_attempt_at` <=> v.`f0`
 FOR UPDATE;
 
 -- dispatch: settle retry, each, step 2: [Rows([Outcome("recipients"), Delay, Reason, Id]), Held] -> Nothing
-UPDATE `mail_outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_recipients` LONGTEXT PATH '$.o_recipients', `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`), t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`
+UPDATE `mail_outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_recipients` LONGTEXT PATH '$.o_recipients', `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`), t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`
 WHERE t.`id` IN ({held});
 
 -- dispatch: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -120,14 +120,14 @@ WHERE t.`id` IN ({held});
 
 -- dispatch: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS v STRAIGHT_JOIN `mail_outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `mail_outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'dispatching'
   AND t.`last_attempt_at` <=> v.`f0`
 FOR UPDATE;
 
 -- dispatch: settle dead, each, step 2: [Rows([Outcome("recipients"), Reason, Id]), Held] -> Nothing
-UPDATE `mail_outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_recipients` LONGTEXT PATH '$.o_recipients', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`), t.`status` = 'failed', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`
+UPDATE `mail_outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_recipients` LONGTEXT PATH '$.o_recipients', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`), t.`status` = 'failed', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`
 WHERE t.`id` IN ({held});
 
 -- dispatch: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -144,14 +144,14 @@ WHERE t.`id` IN ({held});
 
 -- dispatch: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS v STRAIGHT_JOIN `mail_outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `mail_outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'dispatching'
   AND t.`last_attempt_at` <=> v.`f0`
 FOR UPDATE;
 
 -- dispatch: settle rejected, each, step 2: [Rows([Outcome("recipients"), Reason, Id]), Held] -> Nothing
-UPDATE `mail_outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_recipients` LONGTEXT PATH '$.o_recipients', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`), t.`status` = 'failed', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`
+UPDATE `mail_outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_recipients` LONGTEXT PATH '$.o_recipients', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`), t.`status` = 'failed', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`
 WHERE t.`id` IN ({held});
 
 -- dispatch: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -168,14 +168,14 @@ WHERE t.`id` IN ({held});
 
 -- dispatch: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS v STRAIGHT_JOIN `mail_outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `mail_outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'dispatching'
   AND t.`last_attempt_at` <=> v.`f0`
 FOR UPDATE;
 
 -- dispatch: settle skipped, each, step 2: [Rows([Outcome("recipients"), Reason, Id]), Held] -> Nothing
-UPDATE `mail_outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_recipients` LONGTEXT PATH '$.o_recipients', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`), t.`status` = 'failed', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`
+UPDATE `mail_outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_recipients` LONGTEXT PATH '$.o_recipients', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`recipient_results` = COALESCE(v.`o_recipients`, t.`recipient_results`), t.`status` = 'failed', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`
 WHERE t.`id` IN ({held});
 
 -- dispatch: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -192,14 +192,14 @@ WHERE t.`id` IN ({held});
 
 -- dispatch: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS v STRAIGHT_JOIN `mail_outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `mail_outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'dispatching'
   AND t.`last_attempt_at` <=> v.`f0`
 FOR UPDATE;
 
 -- dispatch: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `mail_outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND
+UPDATE `mail_outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND
 WHERE t.`id` IN ({held});
 
 -- dispatch: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -216,7 +216,7 @@ WHERE t.`id` IN ({held});
 
 -- dispatch: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS v STRAIGHT_JOIN `mail_outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `mail_outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'dispatching'
   AND t.`last_attempt_at` <=> v.`f0`
@@ -228,7 +228,7 @@ WHERE t.`id` IN ({held});
 
 -- dispatch: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS v STRAIGHT_JOIN `mail_outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `mail_outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'dispatching'
   AND t.`last_attempt_at` <=> v.`f0`

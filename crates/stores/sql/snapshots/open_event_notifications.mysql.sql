@@ -137,7 +137,7 @@ WHERE t.`notification_id` IN ({held});
 
 -- notify: settle delivered, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `open_event_notifications` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `open_event_notifications` AS t
 WHERE t.`notification_id` = v.`id`
   AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
   AND t.`locked_by` <=> v.`f0`
@@ -145,13 +145,13 @@ WHERE t.`notification_id` = v.`id`
 FOR UPDATE;
 
 -- notify: settle delivered, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("message_id")), Id]), Held] -> Nothing
-UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_provider` LONGTEXT PATH '$.j_o_provider', `j_o_message_id` LONGTEXT PATH '$.j_o_message_id', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(v.`j_o_provider`, '$'), 'providerMessageId', JSON_EXTRACT(v.`j_o_message_id`, '$'), 'status', 'sent')), t.`locked_at` = NULL, t.`fanout_status` = 'sent', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+UPDATE `open_event_notifications` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`j_o_provider` LONGTEXT PATH '$.j_o_provider', `j_o_message_id` LONGTEXT PATH '$.j_o_message_id', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(v.`j_o_provider`, '$'), 'providerMessageId', JSON_EXTRACT(v.`j_o_message_id`, '$'), 'status', 'sent')), t.`locked_at` = NULL, t.`fanout_status` = 'sent', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle delivered, each, step 3: [Rows([Envelope("section_status"), Id]), Held] -> Nothing
 INSERT INTO `subscription_events` (`subscription_id`, `event_type`, `section_status`, `created_at`)
 SELECT t.`subscription_id`, 'notify_sent', LEFT(v.`e_section_status`, 32), UTC_TIMESTAMP(6)
-FROM `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`e_section_status` LONGTEXT PATH '$.e_section_status', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id`
+FROM `open_event_notifications` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`e_section_status` LONGTEXT PATH '$.e_section_status', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`notification_id` = v.`id`
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle retry, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -169,7 +169,7 @@ WHERE t.`notification_id` IN ({held});
 
 -- notify: settle retry, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `open_event_notifications` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `open_event_notifications` AS t
 WHERE t.`notification_id` = v.`id`
   AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
   AND t.`locked_by` <=> v.`f0`
@@ -177,7 +177,7 @@ WHERE t.`notification_id` = v.`id`
 FOR UPDATE;
 
 -- notify: settle retry, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
-UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_provider` LONGTEXT PATH '$.j_o_provider', `j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(v.`j_o_provider`, '$'), 'status', 'retryable', 'code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+UPDATE `open_event_notifications` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`j_o_provider` LONGTEXT PATH '$.j_o_provider', `j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(v.`j_o_provider`, '$'), 'status', 'retryable', 'code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle dead, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -195,7 +195,7 @@ WHERE t.`notification_id` IN ({held});
 
 -- notify: settle dead, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `open_event_notifications` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `open_event_notifications` AS t
 WHERE t.`notification_id` = v.`id`
   AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
   AND t.`locked_by` <=> v.`f0`
@@ -203,7 +203,7 @@ WHERE t.`notification_id` = v.`id`
 FOR UPDATE;
 
 -- notify: settle dead, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
-UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_provider` LONGTEXT PATH '$.j_o_provider', `j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(v.`j_o_provider`, '$'), 'status', 'failed', 'code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+UPDATE `open_event_notifications` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`j_o_provider` LONGTEXT PATH '$.j_o_provider', `j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(v.`j_o_provider`, '$'), 'status', 'failed', 'code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle rejected, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -221,7 +221,7 @@ WHERE t.`notification_id` IN ({held});
 
 -- notify: settle rejected, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `open_event_notifications` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `open_event_notifications` AS t
 WHERE t.`notification_id` = v.`id`
   AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
   AND t.`locked_by` <=> v.`f0`
@@ -229,7 +229,7 @@ WHERE t.`notification_id` = v.`id`
 FOR UPDATE;
 
 -- notify: settle rejected, each, step 2: [Rows([Json(Outcome("provider")), Json(Outcome("code")), Json(Outcome("message")), Json(Outcome("retry_after")), Id]), Held] -> Nothing
-UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_provider` LONGTEXT PATH '$.j_o_provider', `j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(v.`j_o_provider`, '$'), 'status', 'failed', 'code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+UPDATE `open_event_notifications` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`j_o_provider` LONGTEXT PATH '$.j_o_provider', `j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `j_o_retry_after` LONGTEXT PATH '$.j_o_retry_after', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('provider', JSON_EXTRACT(v.`j_o_provider`, '$'), 'status', 'failed', 'code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'), 'retryAfterSeconds', JSON_EXTRACT(v.`j_o_retry_after`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle skipped, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -247,7 +247,7 @@ WHERE t.`notification_id` IN ({held});
 
 -- notify: settle skipped, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `open_event_notifications` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `open_event_notifications` AS t
 WHERE t.`notification_id` = v.`id`
   AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
   AND t.`locked_by` <=> v.`f0`
@@ -255,7 +255,7 @@ WHERE t.`notification_id` = v.`id`
 FOR UPDATE;
 
 -- notify: settle skipped, each, step 2: [Rows([Json(Outcome("code")), Json(Outcome("message")), Id]), Held] -> Nothing
-UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'skipped', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
+UPDATE `open_event_notifications` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`j_o_code` LONGTEXT PATH '$.j_o_code', `j_o_message` LONGTEXT PATH '$.j_o_message', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`notification_id` = v.`id` SET t.`error` = JSON_MERGE_PATCH('{}', JSON_OBJECT('code', JSON_EXTRACT(v.`j_o_code`, '$'), 'message', JSON_EXTRACT(v.`j_o_message`, '$'))), t.`locked_at` = NULL, t.`fanout_status` = 'skipped', t.`locked_by` = NULL, t.`fanout_attempts` = t.`fanout_attempts` + 1, t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle deferred, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -273,7 +273,7 @@ WHERE t.`notification_id` IN ({held});
 
 -- notify: settle deferred, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `open_event_notifications` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `open_event_notifications` AS t
 WHERE t.`notification_id` = v.`id`
   AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
   AND t.`locked_by` <=> v.`f0`
@@ -281,7 +281,7 @@ WHERE t.`notification_id` = v.`id`
 FOR UPDATE;
 
 -- notify: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `open_event_notifications` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS v ON t.`notification_id` = v.`id` SET t.`locked_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND - INTERVAL 120 SECOND, t.`locked_by` = 'deferred'
+UPDATE `open_event_notifications` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`notification_id` = v.`id` SET t.`locked_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND - INTERVAL 120 SECOND, t.`locked_by` = 'deferred'
 WHERE t.`notification_id` IN ({held});
 
 -- notify: settle released, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -299,7 +299,7 @@ WHERE t.`notification_id` IN ({held});
 
 -- notify: settle released, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `open_event_notifications` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `open_event_notifications` AS t
 WHERE t.`notification_id` = v.`id`
   AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
   AND t.`locked_by` <=> v.`f0`
@@ -312,7 +312,7 @@ WHERE t.`notification_id` IN ({held});
 
 -- notify: extend, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `open_event_notifications` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `open_event_notifications` AS t
 WHERE t.`notification_id` = v.`id`
   AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
   AND t.`locked_by` <=> v.`f0`

@@ -49,7 +49,7 @@ WHERE t.`orderId` IN ({held});
 
 -- mail: settle delivered, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
 WHERE t.`orderId` = v.`id`
   AND t.`select` = 1
   AND t.`group` <=> v.`f0`
@@ -75,7 +75,7 @@ WHERE t.`orderId` IN ({held});
 
 -- mail: settle retry, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
 WHERE t.`orderId` = v.`id`
   AND t.`select` = 1
   AND t.`group` <=> v.`f0`
@@ -83,7 +83,7 @@ WHERE t.`orderId` = v.`id`
 FOR UPDATE;
 
 -- mail: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `Order` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`orderId` = v.`id` SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
+UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
 WHERE t.`orderId` IN ({held});
 
 -- mail: settle dead, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -101,7 +101,7 @@ WHERE t.`orderId` IN ({held});
 
 -- mail: settle dead, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
 WHERE t.`orderId` = v.`id`
   AND t.`select` = 1
   AND t.`group` <=> v.`f0`
@@ -109,7 +109,7 @@ WHERE t.`orderId` = v.`id`
 FOR UPDATE;
 
 -- mail: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `Order` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
+UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
 WHERE t.`orderId` IN ({held});
 
 -- mail: settle rejected, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -127,7 +127,7 @@ WHERE t.`orderId` IN ({held});
 
 -- mail: settle rejected, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
 WHERE t.`orderId` = v.`id`
   AND t.`select` = 1
   AND t.`group` <=> v.`f0`
@@ -135,7 +135,7 @@ WHERE t.`orderId` = v.`id`
 FOR UPDATE;
 
 -- mail: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `Order` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
+UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
 WHERE t.`orderId` IN ({held});
 
 -- mail: settle skipped, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -153,7 +153,7 @@ WHERE t.`orderId` IN ({held});
 
 -- mail: settle skipped, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
 WHERE t.`orderId` = v.`id`
   AND t.`select` = 1
   AND t.`group` <=> v.`f0`
@@ -161,7 +161,7 @@ WHERE t.`orderId` = v.`id`
 FOR UPDATE;
 
 -- mail: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `Order` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
+UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
 WHERE t.`orderId` IN ({held});
 
 -- mail: settle deferred, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -179,7 +179,7 @@ WHERE t.`orderId` IN ({held});
 
 -- mail: settle deferred, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
 WHERE t.`orderId` = v.`id`
   AND t.`select` = 1
   AND t.`group` <=> v.`f0`
@@ -187,7 +187,7 @@ WHERE t.`orderId` = v.`id`
 FOR UPDATE;
 
 -- mail: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `Order` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`orderId` = v.`id` SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND
+UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND
 WHERE t.`orderId` IN ({held});
 
 -- mail: settle released, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -205,7 +205,7 @@ WHERE t.`orderId` IN ({held});
 
 -- mail: settle released, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
 WHERE t.`orderId` = v.`id`
   AND t.`select` = 1
   AND t.`group` <=> v.`f0`
@@ -218,7 +218,7 @@ WHERE t.`orderId` IN ({held});
 
 -- mail: extend, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS v STRAIGHT_JOIN `Order` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
 WHERE t.`orderId` = v.`id`
   AND t.`select` = 1
   AND t.`group` <=> v.`f0`

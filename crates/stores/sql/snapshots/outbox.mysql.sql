@@ -136,7 +136,7 @@ WHERE t.`id` IN ({held});
 
 -- publish: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
@@ -160,14 +160,14 @@ WHERE t.`id` IN ({held});
 
 -- publish: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- publish: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
 WHERE t.`id` IN ({held});
 
 -- publish: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -184,14 +184,14 @@ WHERE t.`id` IN ({held});
 
 -- publish: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- publish: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
 WHERE t.`id` IN ({held});
 
 -- publish: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -208,14 +208,14 @@ WHERE t.`id` IN ({held});
 
 -- publish: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- publish: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
 WHERE t.`id` IN ({held});
 
 -- publish: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -232,14 +232,14 @@ WHERE t.`id` IN ({held});
 
 -- publish: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- publish: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
 WHERE t.`id` IN ({held});
 
 -- publish: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -256,14 +256,14 @@ WHERE t.`id` IN ({held});
 
 -- publish: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- publish: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1
 WHERE t.`id` IN ({held});
 
 -- publish: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -280,7 +280,7 @@ WHERE t.`id` IN ({held});
 
 -- publish: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
@@ -292,7 +292,7 @@ WHERE t.`id` IN ({held});
 
 -- publish: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`

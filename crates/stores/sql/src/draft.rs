@@ -116,7 +116,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The rows that carry values: `unnest(…) AS v(…)`, `JSON_TABLE(…) AS v`, `(SELECT … FROM json_each(…)) AS v`.
+    /// The rows that carry values: `unnest(…) AS v(…)`, `(SELECT * FROM JSON_TABLE(…) AS j) AS v`, `(SELECT … FROM json_each(…)) AS v`.
     pub fn rows(&self) -> String {
         let fields = self.fields.borrow().clone();
         let names = fields.iter().map(|field| self.table.quote(&field.key()));
@@ -135,7 +135,9 @@ impl<'a> Draft<'a> {
                     })
                     .collect();
                 let rows = self.bind(Bind::Rows(fields.clone()));
-                format!("JSON_TABLE({rows}, '$[*]' COLUMNS ({})) AS v", columns.join(", "))
+                // MySQL itself takes no table function beside FOR UPDATE (error 3569), but one in a subquery.
+                let columns = columns.join(", ");
+                format!("(SELECT * FROM JSON_TABLE({rows}, '$[*]' COLUMNS ({columns})) AS j) AS v")
             }
             Dialect::Sqlite => {
                 let columns: Vec<String> =
