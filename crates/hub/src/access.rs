@@ -19,7 +19,7 @@ pub use key::{ApiKey, ClientId, NewKey, ShownKey};
 pub enum Role {
     /// Reads jobs, events, subscriptions, pools and lanes.
     Viewer,
-    /// Creates jobs and events.
+    /// Creates jobs, events and e-mails.
     Producer,
     /// Retries, cancels, completes, replays, pauses; keeps subscriptions, pools and schemas.
     Operator,

@@ -13,6 +13,7 @@ use postrider_server::api::Limits;
 use postrider_server::{Api, LaneControl};
 
 use crate::commands::Desk;
+use crate::emails::mailroom::Room;
 use crate::failure::Failure;
 
 /// Between two tries to open the API's store.
@@ -50,7 +51,8 @@ pub fn start(desk: &Arc<Desk>, engine: &Engine) -> Option<Api> {
     let limit = usize::try_from(desk.settings.server.payload_limit).unwrap_or(usize::MAX);
     let limits = Limits::default();
     let api =
-        Api::new(Arc::new(control), Limits { body: limits.body.max(limit.saturating_mul(2)), ..limits });
+        Api::new(Arc::new(control), Limits { body: limits.body.max(limit.saturating_mul(2)), ..limits })
+            .with_mailroom(Room::open(desk));
     tokio::spawn(open(Arc::clone(desk), store, limit, api.clone()));
     Some(api)
 }

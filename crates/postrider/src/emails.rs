@@ -5,6 +5,7 @@
 
 pub mod accept;
 pub mod files;
+pub mod mailroom;
 
 use std::path::{Path, PathBuf};
 

@@ -9,6 +9,7 @@ mod audit;
 mod batch;
 mod body;
 mod cloud;
+mod emails;
 mod events;
 mod jobs;
 mod keys;
@@ -29,6 +30,7 @@ use postrider_hub::Hub;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use emails::{AcceptedEmail, Email, Mailroom, Refusal};
 pub use lanes::LaneControl;
 pub use openapi::document;
 pub use problem::Problem;
@@ -40,6 +42,7 @@ use self::admit::{admit, refuse_unknown};
 pub struct Api {
     hub: Arc<OnceLock<Arc<Hub>>>,
     lanes: Arc<dyn LaneControl>,
+    mailroom: Option<Arc<dyn Mailroom>>,
     limits: Limits,
 }
 
@@ -62,7 +65,13 @@ impl Default for Limits {
 
 impl Api {
     pub fn new(lanes: Arc<dyn LaneControl>, limits: Limits) -> Self {
-        Self { hub: Arc::default(), lanes, limits }
+        Self { hub: Arc::default(), lanes, mailroom: None, limits }
+    }
+
+    /// E-mails are taken in as well.
+    #[must_use]
+    pub fn with_mailroom(self, mailroom: Option<Arc<dyn Mailroom>>) -> Self {
+        Self { mailroom, ..self }
     }
 
     /// The hub's database is there: from now on the API answers.
@@ -121,6 +130,7 @@ fn described() -> OpenApiRouter<Api> {
         .routes(routes!(keys::list, keys::create))
         .routes(routes!(keys::revoke))
         .routes(routes!(audit::list))
+        .routes(routes!(emails::create))
         .routes(routes!(lanes::list))
         .routes(routes!(lanes::get))
         .routes(routes!(lanes::pause))

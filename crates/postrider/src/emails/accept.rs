@@ -10,12 +10,21 @@ use postrider_seams::produce::KEY;
 use postrider_seams::row::Detail;
 use postrider_seams::store::Error;
 
-use super::{PAYLOAD_PATH, PAYLOADS, named};
+use super::{EML_PATH, PAYLOAD_PATH, PAYLOADS, named};
 use crate::settings::LaneSettings;
 use crate::wiring::Table;
 
 /// What the table's key column takes.
 const LONGEST_ID: usize = 36;
+
+/// What the file holds, which says where the e-mail begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// For intake.
+    Payload,
+    /// A finished message, for sending.
+    Eml,
+}
 
 /// Why an e-mail was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -37,18 +46,28 @@ pub fn check_id(id: &str) -> Result<(), Refusal> {
     if good { Ok(()) } else { Err(Refusal::Id) }
 }
 
-/// Writes file and row; `lane` is the one of intake.
-pub async fn accept(lane: &LaneSettings, table: &dyn Table, id: &str, payload: &[u8]) -> Result<(), Refusal> {
+/// Writes file and row. `lane` is the one whose stage begins with such a file.
+pub async fn accept(
+    lane: &LaneSettings,
+    table: &dyn Table,
+    id: &str,
+    content: Content,
+    bytes: &[u8],
+) -> Result<(), Refusal> {
     check_id(id)?;
     // Asked first: while the database is away no file is written at all.
     if table.show(id).await?.is_some() {
         return Err(Refusal::Duplicate(id.to_owned()));
     }
     let base = lane.emails.base.clone().unwrap_or_default();
-    let path = write(&base.join(PAYLOADS), id, "json", payload)?;
+    let (folder, end, field) = match content {
+        Content::Payload => (base.join(PAYLOADS), "json", PAYLOAD_PATH),
+        Content::Eml => (lane.emails.eml_folder().unwrap_or_default(), "eml", EML_PATH),
+    };
+    let path = write(&folder, id, end, bytes)?;
     let fields = Detail::from([
         (KEY.to_owned(), Value::Text(id.to_owned())),
-        (PAYLOAD_PATH.to_owned(), Value::Text(path.display().to_string())),
+        (field.to_owned(), Value::Text(path.display().to_string())),
     ]);
     match table.produce(&fields).await {
         Ok(_) => Ok(()),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use postrider_composers::base::Base;
 use postrider_composers::{CallbackComposer, EmlComposer, RawEmlComposer, callback, eml, raw_eml};
-use postrider_contract::{Condition, Literal};
 use postrider_seams::{Composer, Envelope, Outcome, Transport, transport};
 use tokio::time::Instant;
 
 use super::{ComposerKind, email_settings};
+use crate::emails::mailroom::ready;
 use crate::settings::LaneSettings;
 
 /// The most attachments of one e-mail.
@@ -70,19 +70,9 @@ pub fn composer(kind: ComposerKind, lane: &LaneSettings) -> Result<Arc<dyn Compo
                 .flatten()
                 .cloned()
                 .collect(),
-            status: told(lane),
+            status: ready(lane),
         })),
     })
-}
-
-/// The state that a callback tells of: the text in the status column.
-fn told(lane: &LaneSettings) -> String {
-    let state = lane.contract.state(lane.contract.stages[lane.stage].ready[0]);
-    let text = state.conditions.iter().find_map(|(_, condition)| match condition {
-        Condition::Is(Literal::Text(text)) => Some(text.clone()),
-        _ => None,
-    });
-    text.unwrap_or_else(|| state.name.clone())
 }
 
 /// Whatever the receiver says but 2xx, the callback is tried again (rule E9).

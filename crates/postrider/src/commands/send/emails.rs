@@ -5,7 +5,7 @@ use std::io::Write as _;
 use super::super::Desk;
 use super::body;
 use crate::cli::MailArgs;
-use crate::emails::accept::{Refusal, accept, check_id, fresh_id};
+use crate::emails::accept::{Content, Refusal, accept, check_id, fresh_id};
 use crate::failure::Failure;
 use crate::settings::LaneSettings;
 
@@ -19,7 +19,7 @@ pub async fn send(desk: &Desk, lane: &LaneSettings, args: &MailArgs) -> Result<(
     check_id(&id).map_err(told)?;
     let payload = payload(&id, args)?;
     let table = desk.wiring.open(lane).await?;
-    accept(lane, &*table, &id, payload.as_bytes()).await.map_err(told)?;
+    accept(lane, &*table, &id, Content::Payload, payload.as_bytes()).await.map_err(told)?;
     writeln!(std::io::stdout(), "{id}")?;
     eprintln!("e-mail {id} waits in table `{}` of lane `{}`", lane.contract.table.name, lane.name);
     Ok(())
