@@ -77,20 +77,20 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -113,20 +113,20 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'ACCEPTED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -149,20 +149,20 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'INVALID', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -185,20 +185,20 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'INVALID', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -221,20 +221,20 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'INVALID', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -257,20 +257,20 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'ACCEPTED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -293,7 +293,7 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
@@ -306,12 +306,12 @@ WHERE t.`id` IN ({held});
 -- intake: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'ACCEPTED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
@@ -1155,20 +1155,20 @@ WHERE t.`id` IN ({held});
 
 -- send: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1191,20 +1191,20 @@ WHERE t.`id` IN ({held});
 
 -- send: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1227,20 +1227,20 @@ WHERE t.`id` IN ({held});
 
 -- send: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1263,20 +1263,20 @@ WHERE t.`id` IN ({held});
 
 -- send: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1299,20 +1299,20 @@ WHERE t.`id` IN ({held});
 
 -- send: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1335,20 +1335,20 @@ WHERE t.`id` IN ({held});
 
 -- send: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1371,7 +1371,7 @@ WHERE t.`id` IN ({held});
 
 -- send: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
@@ -1384,12 +1384,12 @@ WHERE t.`id` IN ({held});
 -- send: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
@@ -1635,20 +1635,20 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT-ACKNOWLEDGED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1671,20 +1671,20 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1707,20 +1707,20 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1743,20 +1743,20 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1779,20 +1779,20 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1815,20 +1815,20 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1851,7 +1851,7 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
@@ -1864,12 +1864,12 @@ WHERE t.`id` IN ({held});
 -- sent_callback: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
@@ -2115,20 +2115,20 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- failed_callback: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'FAILED-ACKNOWLEDGED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'FAILED-ACKNOWLEDGED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED-ACKNOWLEDGED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -2151,20 +2151,20 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- failed_callback: settle retry, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -2187,7 +2187,7 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
@@ -2200,7 +2200,7 @@ WHERE t.`id` IN ({held});
 -- failed_callback: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -2223,7 +2223,7 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
@@ -2236,7 +2236,7 @@ WHERE t.`id` IN ({held});
 -- failed_callback: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -2259,7 +2259,7 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
@@ -2272,7 +2272,7 @@ WHERE t.`id` IN ({held});
 -- failed_callback: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -2295,20 +2295,20 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- failed_callback: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -2331,7 +2331,7 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
@@ -2344,12 +2344,12 @@ WHERE t.`id` IN ({held});
 -- failed_callback: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS v ON t.`id` = v.`id`
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS v STRAIGHT_JOIN `emails` AS t
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
