@@ -42,6 +42,8 @@ pub struct Assignment {
 pub enum Set {
     Null,
     Literal(Literal),
+    /// The first where no attempt was made on the row, else the second.
+    ByAttempts(Literal, Literal),
     /// The database's clock.
     Now,
     /// The database's clock, but always later than what the column holds.
@@ -191,7 +193,7 @@ impl Contract {
         }
         for (column, condition) in &self.state(to).conditions {
             match condition {
-                Condition::Is(literal) => list.put(column, Set::Literal(literal.clone())),
+                Condition::Is(literal) => list.put(column, self.literal_of(step, column, literal)),
                 Condition::Null(true) => list.put(column, Set::Null),
                 Condition::Never(true) => list.put(column, Set::Never),
                 // A time that must be there: the lease's and the due time's own rules write it, or it stays.
@@ -199,6 +201,23 @@ impl Contract {
                 Condition::Never(false) if self.may_be_never(step, column) => list.put(column, Set::Now),
                 Condition::Never(false) => {}
             }
+        }
+    }
+
+    /// A row that is handed back or put off untried keeps the state that it had, where the contract names it.
+    fn literal_of(&self, step: &Move<'_>, column: &str, literal: &Literal) -> Set {
+        let back = matches!(step.transition, Transition::Deferred | Transition::Released);
+        let untried = step.stage.untried.filter(|_| back && step.to == Some(step.stage.retry));
+        let kept = untried.and_then(|state| {
+            let conditions = &self.state(state).conditions;
+            conditions.iter().find_map(|(known, condition)| match condition {
+                Condition::Is(kept) if known == column => Some(kept),
+                _ => None,
+            })
+        });
+        match kept {
+            Some(kept) if kept != literal => Set::ByAttempts(kept.clone(), literal.clone()),
+            _ => Set::Literal(literal.clone()),
         }
     }
 

@@ -49,6 +49,8 @@ impl Contract {
                 let locks = transition == Transition::Deferred && self.due.defer == Defer::Lease;
                 if let (Some(to), false) = (stage.target(transition), locks) {
                     edges.insert((*from, transition, to));
+                    let back = matches!(transition, Transition::Deferred | Transition::Released);
+                    edges.extend(stage.untried.filter(|_| back).map(|kept| (*from, transition, kept)));
                 }
             }
             edges.insert((*from, Transition::Reclaimed, stage.retry));

@@ -139,6 +139,8 @@ pub struct Stage {
     pub delivered: StateId,
     /// Also where release, defer and reclaim go.
     pub retry: StateId,
+    /// Where release and defer go instead, for a row that no attempt was made on: it keeps its state.
+    pub untried: Option<StateId>,
     pub dead: StateId,
     pub rejected: StateId,
     pub skipped: StateId,

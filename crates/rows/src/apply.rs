@@ -77,6 +77,10 @@ fn set(
     match set {
         Set::Null => Value::Null,
         Set::Literal(value) => literal(value),
+        Set::ByAttempts(untried, tried) => {
+            let attempts = contract.column(Role::Attempts).and_then(|column| before.get(column));
+            literal(if attempts.and_then(int).unwrap_or(0) == 0 { untried } else { tried })
+        }
         Set::Now => Value::Int(given.now),
         Set::NowLater => later(given.now),
         Set::LeaseEnd => later(given.now + lease),

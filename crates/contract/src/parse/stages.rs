@@ -75,6 +75,7 @@ fn stage(scope: &Scope<'_>, states: &mut States, columns: &Columns, top: &Top<'_
     let lease = RawLease::read(scope.scope("lease")).over(&top.lease, columns);
     let (retry, retry_rule) = retry(scope, states, top, lease.duration);
     let mut optional = |key| scope.get(key).and_then(|item| states.intern(&item));
+    let untried = optional("untried");
     let rejected = optional("rejected").or(dead);
     let skipped = optional("skipped").or(rejected);
     let uncertain = scope.get("uncertain").and_then(|item| {
@@ -94,6 +95,7 @@ fn stage(scope: &Scope<'_>, states: &mut States, columns: &Columns, top: &Top<'_
         claimed: claimed?,
         delivered: delivered?,
         retry: retry?,
+        untried,
         dead: dead?,
         rejected: rejected?,
         skipped: skipped?,

@@ -1,6 +1,6 @@
 //! What each move writes makes the state that it leads to, and touches nothing that is not its own.
 
-use crate::{Condition, Contract, Expr, Move, Role, Set, Transition};
+use crate::{Condition, Contract, Count, Expr, Move, Role, Set, Stage, Transition};
 
 use super::{Proof, key};
 
@@ -11,6 +11,9 @@ impl Proof<'_> {
     pub(super) fn moves(&self) {
         for (key, step) in all_moves(self.contract) {
             self.satisfies(&key, &step);
+        }
+        for stage in &self.contract.stages {
+            self.untried(stage);
         }
         self.writes();
         self.values();
@@ -45,9 +48,27 @@ impl Proof<'_> {
         }
     }
 
+    /// The state of untried rows is told from `retry` by literals alone, and by a counter that tells what was tried.
+    fn untried(&self, stage: &Stage) {
+        let Some(untried) = stage.untried else { return };
+        let retry = &self.contract.state(stage.retry).conditions;
+        let is = |condition: &Condition| matches!(condition, Condition::Is(_));
+        let alike = self.contract.state(untried).conditions.iter().all(|(column, condition)| {
+            is(condition) && retry.iter().any(|(known, other)| known == column && is(other))
+        });
+        let counted = self.contract.column(Role::Attempts).is_some() && stage.attempts.count != Count::Claims;
+        if !alike || !counted || !stage.ready.contains(&untried) {
+            let what = "must be a ready state that differs from `retry` in literals alone, in a contract that counts \
+                        attempts and not claims";
+            self.log.key(&key(stage, "untried"), what, "leave it out: such rows then go to `retry`");
+        }
+    }
+
     fn makes(&self, set: Option<&Set>, condition: &Condition, column: &str) -> bool {
         match (condition, set) {
-            (Condition::Is(wanted), Some(Set::Literal(literal))) => wanted == literal,
+            (Condition::Is(wanted), Some(Set::Literal(literal) | Set::ByAttempts(_, literal))) => {
+                wanted == literal
+            }
             (Condition::Null(true), Some(Set::Null)) | (Condition::Never(true), Some(Set::Never)) => true,
             (Condition::Null(false), Some(set)) => self.is_set(set, column),
             // Nothing else writes the end of time, and a move away from it writes now.

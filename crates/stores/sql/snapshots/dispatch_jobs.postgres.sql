@@ -624,17 +624,17 @@ WHERE t."id" = v."id"
   AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."id")::text;
 
--- deliver: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = now() + make_interval(secs => $1::float8), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
-WHERE t."id" = ANY (($2::text[])::varchar[])
+-- deliver: settle deferred, uniform: [One(Reason), One(Delay), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "dispatch_jobs" AS t SET "last_error" = COALESCE($1::text, t."last_error"), "status" = CASE WHEN COALESCE(t."attempt_count", 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, "next_attempt_at" = now() + make_interval(secs => $2::float8), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (($3::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
-  AND t."last_attempt_at" IS NOT DISTINCT FROM ($3::text)::timestamptz
-  AND t."attempt_count" IS NOT DISTINCT FROM ($4::text)::integer
+  AND t."last_attempt_at" IS NOT DISTINCT FROM ($4::text)::timestamptz
+  AND t."attempt_count" IS NOT DISTINCT FROM ($5::text)::integer
 RETURNING (t."id")::text;
 
--- deliver: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay)] -> Keys
-UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = now() + make_interval(secs => v."delay"), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[], $4::float8[]) AS v("id", "f0", "f1", "delay")
+-- deliver: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason), Array(Delay)] -> Keys
+UPDATE "dispatch_jobs" AS t SET "last_error" = COALESCE(v."reason", t."last_error"), "status" = CASE WHEN COALESCE(t."attempt_count", 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, "next_attempt_at" = now() + make_interval(secs => v."delay"), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[], $4::text[], $5::float8[]) AS v("id", "f0", "f1", "reason", "delay")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
   AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
@@ -642,7 +642,7 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::text;
 
 -- deliver: settle released, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = COALESCE(t."next_attempt_at", now()), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+UPDATE "dispatch_jobs" AS t SET "status" = CASE WHEN COALESCE(t."attempt_count", 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, "next_attempt_at" = COALESCE(t."next_attempt_at", now()), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($2::text)::timestamptz
@@ -650,7 +650,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
 RETURNING (t."id")::text;
 
 -- deliver: settle released, each: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
-UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = COALESCE(t."next_attempt_at", now()), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+UPDATE "dispatch_jobs" AS t SET "status" = CASE WHEN COALESCE(t."attempt_count", 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, "next_attempt_at" = COALESCE(t."next_attempt_at", now()), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[]) AS v("id", "f0", "f1")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'

@@ -87,6 +87,12 @@ impl Draft<'_> {
         Some(match set {
             Set::Null => "NULL".to_owned(),
             Set::Literal(literal) => table.literal(literal),
+            Set::ByAttempts(untried, tried) => {
+                let attempts = table.contract.column(Role::Attempts).expect("proved: the contract counts");
+                let (attempts, untried, tried) =
+                    (table.col(attempts), table.literal(untried), table.literal(tried));
+                format!("CASE WHEN COALESCE({attempts}, 0) = 0 THEN {untried} ELSE {tried} END")
+            }
             Set::Now => table.moment(column, &Shift::NOW),
             Set::NowLater => self.claim_time(column).unwrap_or_else(|| table.later(column, &Shift::NOW)),
             Set::LeaseEnd => {
