@@ -22,7 +22,8 @@ mod tests;
 const START: usize = 2;
 /// How long a delivery waits for its turn at a busy host.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How long its row is put off then: as long as the host has been stuck, within these.
+const BUSY: &str = "is busy";
+/// How long its row is put off then: up to four times as long as the host has been stuck, within these.
 const SHORTEST_PUT_OFF: Duration = Duration::from_secs(1);
 const LONGEST_PUT_OFF: Duration = Duration::from_mins(1);
 /// Hosts that are remembered; those that are well and idle are forgotten first.
@@ -111,7 +112,7 @@ impl Host {
             }
             if timeout_at(until, freed).await.is_err() {
                 let stuck = self.lock().moved.elapsed();
-                return Err(self.put_off(stuck, "is busy"));
+                return Err(self.put_off(stuck, BUSY));
             }
         }
     }
@@ -130,7 +131,7 @@ impl Host {
         if state.in_flight >= state.share {
             let stuck = now.saturating_duration_since(state.moved);
             let waits = stuck < PATIENCE && state.breaker.is_closed();
-            return if waits { Asked::Full } else { Asked::PutOff(stuck, "is busy") };
+            return if waits { Asked::Full } else { Asked::PutOff(stuck, BUSY) };
         }
         if let Admission::Wait(wait) = state.breaker.admit(now) {
             return Asked::PutOff(wait, "keeps failing");
@@ -142,10 +143,15 @@ impl Host {
         Asked::Go
     }
 
-    /// Spread, so that rows that were put off together do not come back together.
+    /// Spread, so that rows that were put off together do not come back together: those of a busy host widely, because
+    /// each look at a host that hangs costs the others, and more of them come back than it has turns.
     fn put_off(&self, after: Duration, why: &str) -> Outcome {
-        let after = after.max(SHORTEST_PUT_OFF).mul_f64(1.125 + ThreadDice.roll() / 8.0);
-        let after = if why == "is busy" { after.min(LONGEST_PUT_OFF) } else { after };
+        let (after, roll) = (after.max(SHORTEST_PUT_OFF), ThreadDice.roll());
+        let after = if why == BUSY {
+            after.mul_f64(2.5 + 1.5 * roll).min(LONGEST_PUT_OFF.mul_f64(0.75 + roll / 4.0))
+        } else {
+            after.mul_f64(1.125 + roll / 8.0)
+        };
         let failure =
             Failure { after: Some(after), ..Failure::new(format!("{} {why}; not tried", self.name)) };
         Outcome::Deferred(failure)
