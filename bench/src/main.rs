@@ -13,6 +13,7 @@ mod product;
 mod report;
 mod servers;
 mod store;
+mod webhook;
 
 use clap::{Parser, Subcommand};
 
@@ -84,6 +85,11 @@ enum Bench {
         #[arg(long, default_value_t = 5000)]
         rows: u64,
     },
+    /// Jobs/s from PostgreSQL to an HTTP sink, beside a bare client, the engine alone, and targets that hang.
+    Webhook {
+        #[arg(long, default_value_t = 30_000)]
+        rows: u64,
+    },
     /// All of them, with their defaults.
     All,
 }
@@ -102,6 +108,7 @@ async fn main() {
         Bench::Notify { rows } => notify::run(report, rounds, rows).await,
         Bench::Emails { rows } => emails::run(report, rounds, rows).await,
         Bench::Outbox { rows, blocked } => outbox::run(report, rounds, rows, blocked).await,
+        Bench::Webhook { rows } => webhook::run(report, rounds, rows).await,
         Bench::All => {
             store::run(report, rounds, 100_000, 1_000_000).await;
             groups::run(report, rounds, 60_000).await;
@@ -111,6 +118,7 @@ async fn main() {
             outbox::run(report, rounds, 100_000, 100_000).await;
             notify::run(report, rounds, 20_000).await;
             emails::run(report, rounds, 5000).await;
+            webhook::run(report, rounds, 30_000).await;
         }
     }
 }

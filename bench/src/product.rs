@@ -32,6 +32,20 @@ pub async fn stop(child: &mut Child) {
     child.kill().await.expect("ended");
 }
 
+/// What a command prints.
+pub async fn say(config: &Path, words: &[&str]) -> String {
+    let output = Command::new(binary())
+        .args(words)
+        .arg("--config")
+        .arg(config)
+        .stdin(Stdio::null())
+        .output()
+        .await
+        .expect("the binary is beside this one");
+    assert!(output.status.success(), "{words:?} failed: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
 /// `postrider migrate`.
 pub async fn migrate(config: &Path) {
     let output = command(config, "migrate").output().await.expect("the binary is beside this one");

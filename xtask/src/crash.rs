@@ -42,10 +42,11 @@ const MAIL: &str = "mail";
 const OUTBOX: &str = "outbox";
 const NOTIFY: &str = "notify";
 const EMAILS: &str = "emails";
+const WEBHOOK: &str = "webhook";
 
 /// What the tests read; `--seed` replays the choices of an earlier run.
 fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
-    let mut lanes = vec![MAIL, OUTBOX, NOTIFY, EMAILS];
+    let mut lanes = vec![MAIL, OUTBOX, NOTIFY, EMAILS, WEBHOOK];
     let (mut kills, mut rows, mut shared) = (None, None, Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -54,7 +55,7 @@ fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
             lanes.retain(|lane| Some(*lane) == value);
             if lanes.is_empty() {
                 return Err(Failure::Misuse(format!(
-                    "crash --lane takes {MAIL}, {OUTBOX}, {NOTIFY} or {EMAILS}\n"
+                    "crash --lane takes {MAIL}, {OUTBOX}, {NOTIFY}, {EMAILS} or {WEBHOOK}\n"
                 )));
             }
             continue;
@@ -102,7 +103,13 @@ mod tests {
             vec![("POSTRIDER_CRASH_ROWS", "10000".to_owned()), ("POSTRIDER_CRASH_KILLS", "20".to_owned())];
         let emails =
             vec![("POSTRIDER_CRASH_ROWS", "1000".to_owned()), ("POSTRIDER_CRASH_KILLS", "20".to_owned())];
-        let all = [("mail", vec![kills]), ("outbox", vec![rows]), ("notify", notify), ("emails", emails)];
+        let all = [
+            ("mail", vec![kills.clone()]),
+            ("outbox", vec![rows]),
+            ("notify", notify),
+            ("emails", emails),
+            ("webhook", vec![kills]),
+        ];
         assert_eq!(of(&[]), all);
         let told = of(&["--lane", "mail", "--seed", "7", "--kills", "90"]);
         let seed = ("POSTRIDER_CRASH_SEED", "7".to_owned());

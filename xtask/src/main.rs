@@ -20,7 +20,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   ci                         what every change must pass: format, tidy, deny, clippy, test
   tidy                       the rules of this repository that no compiler checks
   bench NAME [--json] […]    build for release, start real servers, run a bench
-  crash [--lane mail|outbox|notify] [--kills N] [--seed N] [--rows N]
+  crash [--lane mail|outbox|notify|emails|webhook] [--kills N] [--seed N] [--rows N]
                              the crash tests at full length: workers killed, databases and brokers restarted, and what
                              the targets got compared with the tables
   services                   start databases, SMTP servers and brokers, print their addresses, stop at Ctrl-C

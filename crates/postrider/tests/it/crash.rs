@@ -5,10 +5,14 @@
 //! `cargo xtask crash` does.
 
 mod emails;
+mod ground;
 mod mail;
 mod notify;
 mod outbox;
 mod plan;
+mod producer;
+mod storm;
+mod webhook;
 
 use std::time::Duration;
 

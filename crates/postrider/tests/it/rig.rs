@@ -5,6 +5,7 @@
 pub mod database;
 pub mod guardian;
 pub mod home;
+pub mod hooks;
 pub mod journal;
 pub mod receiver;
 pub mod relay;

@@ -2,19 +2,18 @@
 //! the table and the relay's journal must agree.
 
 mod audit;
-mod producer;
+mod mails;
 mod site;
-mod storm;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use super::plan::Plan;
-use super::{all_settled, told};
+use super::storm::Storm;
+use super::{all_settled, producer, told};
 use crate::rig::database::Kind;
 use site::Site;
-use storm::Storm;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_row_is_lost_on_postgres_whoever_is_killed() {
@@ -35,19 +34,25 @@ async fn run(kind: Kind) {
     let plan = Plan::of_mail(kind);
     eprintln!("crash {kind:?}: seed {} (POSTRIDER_CRASH_SEED replays its choices)", plan.seed);
     let mut site = Site::open(kind).await;
-    site.home.shop.run(&["migrate"]).fine();
+    site.ground.home.shop.run(&["migrate"]).fine();
 
     let begun = Instant::now();
     let kills = Arc::new(AtomicU32::new(0));
-    let producer = tokio::spawn(producer::write(site.sql.clone(), plan.clone(), Arc::clone(&kills)));
-    let mut storm = Storm::begin(&mut site, &plan);
+    let producer = tokio::spawn(producer::write(
+        site.ground.sql.clone(),
+        mails::mails(),
+        plan.clone(),
+        Arc::clone(&kills),
+    ));
+    let mut storm = Storm::begin(&mut site.ground, &plan);
     storm.rage(&kills).await;
     producer.await.expect("the producer wrote all its rows");
     let workers = storm.calm();
 
-    all_settled(&site.sql, "mail_outbox WHERE status NOT IN ('sent', 'failed')", plan.patience()).await;
+    all_settled(&site.ground.sql, "mail_outbox WHERE status NOT IN ('sent', 'failed')", plan.patience())
+        .await;
     for worker in workers {
-        site.home.stop(worker).await;
+        site.ground.home.stop(worker).await;
     }
     let seconds = begun.elapsed().as_secs_f64();
     let findings = audit::compare(&site, plan.rows).await;

@@ -7,8 +7,8 @@ use rand::Rng as _;
 use rand::rngs::StdRng;
 use sqlx::{Connection as _, SqliteConnection};
 
-use super::site::Site;
-use crate::crash::plan::Plan;
+use super::ground::Ground;
+use super::plan::Plan;
 use crate::rig::database::Kind;
 use crate::rig::wait::{PATIENCE, until};
 use crate::rig::worker::Worker;
@@ -18,16 +18,16 @@ const WORKERS: usize = 3;
 const LOCKED_FOR: Duration = Duration::from_secs(10);
 
 pub struct Storm<'a> {
-    site: &'a mut Site,
+    ground: &'a mut Ground,
     plan: &'a Plan,
     dice: StdRng,
     workers: Vec<Worker>,
 }
 
 impl<'a> Storm<'a> {
-    pub fn begin(site: &'a mut Site, plan: &'a Plan) -> Self {
-        let workers = (0..WORKERS).map(|_| site.home.start_worker()).collect();
-        Self { site, plan, dice: plan.dice(2), workers }
+    pub fn begin(ground: &'a mut Ground, plan: &'a Plan) -> Self {
+        let workers = (0..WORKERS).map(|_| ground.home.start_worker()).collect();
+        Self { ground, plan, dice: plan.dice(2), workers }
     }
 
     /// All kills, with an outage after each third.
@@ -67,8 +67,8 @@ impl<'a> Storm<'a> {
 
     fn replace(&mut self, victim: usize) {
         let worker = self.workers.swap_remove(victim);
-        self.site.home.kill(worker);
-        self.workers.push(self.site.home.start_worker());
+        self.ground.home.kill(worker);
+        self.workers.push(self.ground.home.start_worker());
         self.workers.iter_mut().for_each(Worker::assert_alive);
     }
 
@@ -77,7 +77,7 @@ impl<'a> Storm<'a> {
         if self.plan.kind == Kind::Sqlite {
             return self.lock_file(outage).await;
         }
-        let server = self.site.server.as_mut().expect("only SQLite has no server");
+        let server = self.ground.server.as_mut().expect("only SQLite has no server");
         match outage {
             Outage::Stop => server.stop(),
             Outage::Kill => server.kill(),
@@ -86,13 +86,13 @@ impl<'a> Storm<'a> {
         let victim = self.dice.random_range(0..WORKERS);
         self.replace(victim);
         tokio::time::sleep(Duration::from_millis(700)).await;
-        self.site.server.as_mut().expect("it was there").start_again();
+        self.ground.server.as_mut().expect("it was there").start_again();
         self.workers.iter_mut().for_each(Worker::assert_alive);
     }
 
     /// Another process (this one) holds the write lock: once for longer than any lease, once shortly.
     async fn lock_file(&mut self, outage: Outage) {
-        let url = format!("sqlite:{}", self.site.home.shop.path("app.db").display());
+        let url = format!("sqlite:{}", self.ground.home.shop.path("app.db").display());
         let mut other = SqliteConnection::connect(&url).await.expect("the file is there");
         sqlx::query("PRAGMA busy_timeout = 60000").execute(&mut other).await.expect("a pragma");
         sqlx::query("BEGIN EXCLUSIVE").execute(&mut other).await.expect("the lock can be had");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::producer::{key, subject};
+use super::mails::{key, subject};
 use super::site::Site;
 use crate::rig::journal::{self, Entry};
 
@@ -27,9 +27,9 @@ const COLUMNS: [&str; 8] = [
 ];
 
 pub async fn compare(site: &Site, rows: u32) -> Findings {
-    let columns: Vec<String> = COLUMNS.iter().map(|column| site.sql.text(column)).collect();
+    let columns: Vec<String> = COLUMNS.iter().map(|column| site.ground.sql.text(column)).collect();
     let query = format!("SELECT {} FROM mail_outbox ORDER BY idempotency_key", columns.join(", "));
-    let table = site.sql.rows(&query).await.expect("the table can be read");
+    let table = site.ground.sql.rows(&query).await.expect("the table can be read");
     let entries = journal::read(&site.relay.journal());
     let accepted = journal::by_subject(&entries);
 

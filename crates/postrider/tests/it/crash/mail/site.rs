@@ -2,30 +2,21 @@
 
 use postrider_services::{SmtpOptions, SmtpServer};
 
-use crate::rig::database::{Kind, Server, on_server};
-use crate::rig::home::Home;
-use crate::rig::sql::Sql;
+use crate::crash::ground::Ground;
+use crate::rig::database::Kind;
 
 pub struct Site {
-    pub home: Home,
+    pub ground: Ground,
     pub relay: SmtpServer,
-    /// `None` for SQLite.
-    pub server: Option<Server>,
-    pub sql: Sql,
 }
 
 impl Site {
     pub async fn open(kind: Kind) -> Self {
-        let home = Home::new();
+        let (ground, url) = Ground::open(kind).await;
         let relay = tokio::task::block_in_place(|| SmtpServer::start(&SmtpOptions::default()))
             .expect("the SMTP server starts");
-        let server = (kind != Kind::Sqlite).then(|| Server::start(kind));
-        let (url, sql) = match &server {
-            Some(server) => on_server(kind, &server.url(), "crash", "").await,
-            None => ("sqlite:app.db".to_owned(), Sql::sqlite(&home.shop.path("app.db"))),
-        };
-        home.settle_in(&settings(&url, &relay));
-        Self { home, relay, server, sql }
+        ground.home.settle_in(&settings(&url, &relay));
+        Self { ground, relay }
     }
 }
 

@@ -1,0 +1,75 @@
+//! The engine's limit: the same table, contract and composer, and a transport that takes everything at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_composers::WebhookComposer;
+use postrider_composers::webhook::NoDirectory;
+use postrider_contract::Contract;
+use postrider_engine::Limits;
+use postrider_seams::row::Detail;
+use postrider_seams::secret::Error;
+use postrider_seams::{Envelope, Outcome, Receipt, Secret, Secrets, Transport, Value, transport};
+use tokio::time::Instant;
+
+use crate::lane;
+
+struct NoOp;
+
+#[async_trait]
+impl Transport for NoOp {
+    fn batch(&self) -> usize {
+        500
+    }
+
+    fn concurrency(&self) -> usize {
+        4
+    }
+
+    async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
+        let detail = Detail::from([
+            ("result".to_owned(), Value::Text("SUCCESS".to_owned())),
+            ("duration_ms".to_owned(), Value::Int(0)),
+            ("status".to_owned(), Value::Int(200)),
+            ("body".to_owned(), Value::Text("{\"received\":true}".to_owned())),
+        ]);
+        batch.iter().map(|_| Outcome::Delivered(Receipt { id: None, detail: detail.clone() })).collect()
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        Ok(())
+    }
+}
+
+/// The jobs name no account.
+struct NoSecrets;
+
+#[async_trait]
+impl Secrets for NoSecrets {
+    async fn secret(&self, _reference: &str) -> Result<Secret, Error> {
+        Err(Error::Away("there are none".to_owned()))
+    }
+}
+
+/// Jobs a second, of a table that is filled already.
+pub async fn run(url: &str, rows: u64) -> f64 {
+    let text = Contract::builtin("dispatch_jobs").expect("a built-in");
+    let contract = Contract::parse("dispatch_jobs.toml", text).expect("a built-in is sound");
+    let settings = postrider_store_postgres::Settings::new(url.to_owned());
+    let database = postrider_store_postgres::Database::connect(&settings).expect("settings are right");
+    let store = database.open(contract.clone(), &contract.stages[0].name, "bench").await.expect("opened");
+    let limits = Limits {
+        concurrency: 4,
+        batch: 500,
+        stretch: 500,
+        held: 2000,
+        bytes: 64 * 1024 * 1024,
+        timeout: Duration::from_secs(30),
+        poll: Duration::from_millis(500),
+        sweep: Duration::from_secs(10),
+        single: false,
+    };
+    let composer = Arc::new(WebhookComposer::new(Arc::new(NoDirectory), Arc::new(NoSecrets)));
+    lane::drain(lane::lane(&contract, store, composer, Arc::new(NoOp), limits), rows).await
+}

@@ -1,0 +1,67 @@
+//! A receiver that costs as little as it can: it finds the end of each request and says 200. By the address that was
+//! dialled it plays many targets, some of which never answer.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+const ANSWER: &[u8] =
+    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 17\r\n\r\n{\"received\":true}";
+
+/// Targets are 127.1.x.y; those that hang 127.2.x.y.
+pub struct Sink {
+    pub port: u16,
+}
+
+impl Sink {
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).await.expect("a port is free");
+        let port = listener.local_addr().expect("it is bound").port();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(answer(stream));
+            }
+        });
+        Self { port }
+    }
+
+    /// The URL of a healthy target.
+    pub fn url(&self, target: u64) -> String {
+        format!("http://127.1.{}.{}:{}/hook", target / 250, target % 250 + 1, self.port)
+    }
+}
+
+async fn answer(mut stream: TcpStream) {
+    let hangs = stream.local_addr().is_ok_and(hangs);
+    let _ = stream.set_nodelay(true);
+    let mut buffer = Vec::with_capacity(4096);
+    loop {
+        match stream.read_buf(&mut buffer).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        while let Some(end) = whole_request(&buffer) {
+            buffer.drain(..end);
+            if !hangs && stream.write_all(ANSWER).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn hangs(address: SocketAddr) -> bool {
+    matches!(address.ip(), IpAddr::V4(ip) if ip.octets()[1] == 2)
+}
+
+/// Where the first request in the buffer ends, if all of it is there.
+fn whole_request(buffer: &[u8]) -> Option<usize> {
+    let head = buffer.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
+    let text = std::str::from_utf8(&buffer[..head]).ok()?;
+    let length = text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
+    });
+    let end = head + length.unwrap_or(0);
+    (buffer.len() >= end).then_some(end)
+}

@@ -1,0 +1,60 @@
+//! An application that writes its rows while everything around it breaks.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rand::Rng as _;
+
+use super::plan::Plan;
+use crate::rig::sql::Sql;
+
+const PATIENCE: Duration = Duration::from_mins(3);
+
+/// What it writes.
+pub struct Rows {
+    /// The statement that inserts these rows.
+    pub insert: Box<Insert>,
+    /// Finds a row: a table and a condition.
+    pub find: fn(u32) -> String,
+}
+
+pub type Insert = dyn Fn(&Sql, Range<u32>) -> String + Send + Sync;
+
+/// Writes all rows, in transactions of some rows each, as many as belong to the kills so far: there is always work
+/// for the next victim.
+pub async fn write(sql: Sql, rows: Rows, plan: Plan, kills: Arc<AtomicU32>) {
+    let mut dice = plan.dice(1);
+    let mut written = 0;
+    while written < plan.rows {
+        let ahead = kills.load(Ordering::Relaxed) + 1;
+        let allowed = (u64::from(plan.rows) * u64::from(ahead) / u64::from(plan.kills)).min(plan.rows.into());
+        let allowed = u32::try_from(allowed).expect("no more than all rows");
+        if written >= allowed {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        }
+        let until = (written + dice.random_range(1..=40)).min(allowed);
+        commit(&sql, &rows, written, until).await;
+        written = until;
+        tokio::time::sleep(Duration::from_millis(dice.random_range(0..30))).await;
+    }
+}
+
+/// One transaction. Where its answer was lost with the database, the table tells whether it took place.
+async fn commit(sql: &Sql, rows: &Rows, from: u32, until: u32) {
+    let statement = (rows.insert)(sql, from..until);
+    let end = Instant::now() + PATIENCE;
+    while let Err(error) = sql.execute(&statement).await {
+        assert!(
+            Instant::now() < end,
+            "the application could not write for {} s: {error}",
+            PATIENCE.as_secs()
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        if sql.count(&(rows.find)(from)).await == Some(1) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Webhooks: three processes, each worker and server, and a receiver that refuses some jobs at first. Processes are
+//! killed at random moments, the database is taken away twice; then table, attempts and the receiver's journal must
+//! agree, to the attempt, and no job of a group may have come before the one in front of it was taken.
+
+mod audit;
+mod jobs;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::time::{Duration, Instant};
+
+use super::ground::Ground;
+use super::plan::Plan;
+use super::storm::Storm;
+use super::{all_settled, producer, told};
+use crate::rig::database::Kind;
+use crate::rig::hooks::{Receiver, Reply};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn j02_no_job_is_lost_on_postgres_and_every_attempt_is_on_record() {
+    run(Kind::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn j02_no_job_is_lost_on_mariadb_and_every_attempt_is_on_record() {
+    run(Kind::MariaDb).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn j02_no_job_is_lost_on_sqlite_and_every_attempt_is_on_record() {
+    run(Kind::Sqlite).await;
+}
+
+async fn run(kind: Kind) {
+    let plan = Plan::of_mail(kind);
+    eprintln!("crash webhook {kind:?}: seed {} (POSTRIDER_CRASH_SEED replays its choices)", plan.seed);
+    let receiver = Receiver::start(|arrival, before| {
+        // Time enough for a kill to find some under way.
+        let refused = before == 0 && jobs::is_refused_at_first(arrival.id());
+        Reply::status(if refused { 503 } else { 200 }).after(Duration::from_millis(60))
+    })
+    .await;
+    let (mut ground, url) = Ground::open(kind).await;
+    ground.home.settle_in(&settings(&url));
+    ground.home.shop.run(&["migrate"]).fine();
+
+    let begun = Instant::now();
+    let kills = Arc::new(AtomicU32::new(0));
+    let writing = producer::write(
+        ground.sql.clone(),
+        jobs::jobs(receiver.url("hook")),
+        plan.clone(),
+        Arc::clone(&kills),
+    );
+    let producer = tokio::spawn(writing);
+    let mut storm = Storm::begin(&mut ground, &plan);
+    storm.rage(&kills).await;
+    producer.await.expect("the producer wrote all its jobs");
+    let workers = storm.calm();
+
+    all_settled(&ground.sql, "dispatch_jobs WHERE status NOT IN ('COMPLETED', 'CANCELLED')", plan.patience())
+        .await;
+    for worker in workers {
+        ground.home.stop(worker).await;
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let findings = audit::compare(&ground.sql, &receiver, plan.rows).await;
+    eprintln!(
+        "crash webhook {kind:?}: {} jobs, {} kills and 2 more while the database was away, {} attempts of lost workers, \
+         {} refused, {} second copies, {seconds:.1} s, seed {}",
+        plan.rows, plan.kills, findings.lost, findings.refused, findings.copies, plan.seed
+    );
+    assert!(findings.breaches.is_empty(), "{}", told(&findings.breaches));
+}
+
+/// Short leases, so that a run shows in seconds what production shows in minutes; no breaker, because the receiver
+/// refuses some jobs on purpose.
+fn settings(url: &str) -> String {
+    format!(
+        r#"
+[stores.main]
+url = "{url}"
+
+[transports.hooks]
+url = "webhook://"
+allow = "127.0.0.0/8"
+breaker_failures = 1000000
+per_host = 8
+
+[lanes.jobs]
+contract = "dispatch_jobs"
+batch = 40
+held = 80
+poll = "200ms"
+sweep = "1s"
+timeout = "10s"
+lease.for = "6s"
+"#
+    )
+}

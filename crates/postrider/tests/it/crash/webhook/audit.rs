@@ -1,0 +1,196 @@
+//! What the tables say against what the receiver saw.
+
+use std::collections::HashMap;
+
+use super::jobs::{group, id, number};
+use crate::rig::hooks::{Arrival, Receiver};
+use crate::rig::sql::Sql;
+
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// What should not be; empty is good.
+    pub breaches: Vec<String>,
+    /// Attempts that end with "worker lost".
+    pub lost: usize,
+    /// Attempts that the receiver refused.
+    pub refused: usize,
+    /// Requests beyond the first that was taken.
+    pub copies: usize,
+}
+
+/// A job and its attempts, as text.
+#[derive(Debug, Clone, Default)]
+struct Job {
+    status: String,
+    count: usize,
+    error: Option<String>,
+    owner: Option<String>,
+    finished: bool,
+    /// Number, status, code, message.
+    attempts: Vec<[String; 4]>,
+}
+
+pub async fn compare(sql: &Sql, receiver: &Receiver, rows: u32) -> Findings {
+    let jobs = read(sql).await;
+    let arrivals = receiver.journal();
+    let mut by_id: HashMap<&str, Vec<&Arrival>> = HashMap::new();
+    for arrival in &arrivals {
+        by_id.entry(arrival.id()).or_default().push(arrival);
+    }
+    let mut findings = Findings::default();
+    if jobs.len() != rows as usize {
+        findings.breaches.push(format!("{rows} jobs were written, the table has {}", jobs.len()));
+    }
+    for number in 0..rows {
+        let id = id(number);
+        let none = Job::default();
+        let seen = by_id.get(id.as_str()).map_or(&[][..], Vec::as_slice);
+        findings.job(&id, jobs.get(&id).unwrap_or(&none), seen);
+    }
+    for id in by_id.keys().filter(|id| number(id).is_none_or(|number| number >= rows)) {
+        findings.breaches.push(format!("nobody wrote {id:?}"));
+    }
+    findings.order(&arrivals);
+    findings
+}
+
+async fn read(sql: &Sql) -> HashMap<String, Job> {
+    let columns = ["id", "status", "attempt_count", "last_error", "claimed_by", "completed_at"];
+    let columns: Vec<String> = columns.iter().map(|column| sql.text(column)).collect();
+    let query = format!("SELECT {} FROM dispatch_jobs", columns.join(", "));
+    let mut jobs: HashMap<String, Job> = HashMap::new();
+    for row in sql.rows(&query).await.expect("the table can be read") {
+        let text = |at: usize| row[at].clone().unwrap_or_default();
+        let job = Job {
+            status: text(1),
+            count: text(2).parse().unwrap_or(0),
+            error: row[3].clone(),
+            owner: row[4].clone(),
+            finished: row[5].is_some(),
+            attempts: Vec::new(),
+        };
+        jobs.insert(text(0), job);
+    }
+    let columns = ["job_id", "attempt_number", "status", "response_code", "error_message"];
+    let columns: Vec<String> = columns.iter().map(|column| sql.text(column)).collect();
+    let query =
+        format!("SELECT {} FROM dispatch_attempts ORDER BY job_id, attempt_number", columns.join(", "));
+    for row in sql.rows(&query).await.expect("the table can be read") {
+        let text = |at: usize| row[at].clone().unwrap_or_default();
+        let job = jobs.get_mut(&text(0)).expect("an attempt's job is there: a key says so");
+        job.attempts.push([text(1), text(2), text(3), text(4)]);
+    }
+    jobs
+}
+
+impl Findings {
+    fn job(&mut self, id: &str, job: &Job, seen: &[&Arrival]) {
+        let of = |status: &str, code: &str| {
+            job.attempts.iter().filter(|attempt| attempt[1] == status && attempt[2] == code).count()
+        };
+        let (taken, refused) = (of("SUCCESS", "200"), of("SERVER_ERROR", "503"));
+        let lost = job.attempts.iter().filter(|attempt| attempt[3] == "worker lost").count();
+        let answered = |code: u16| {
+            seen.iter().filter(|one| one.answered.is_some_and(|(_, status)| status == code)).count()
+        };
+        self.lost += lost;
+        self.refused += refused;
+        self.copies += answered(200).saturating_sub(1);
+        let mut demand = |holds: bool, what: &str| {
+            if !holds {
+                self.breaches.push(format!("{id}: {what} ({} requests, {job:?})", seen.len()));
+            }
+        };
+        demand(job.status == "COMPLETED", "the receiver takes every job in the end");
+        demand(answered(200) >= 1, "the receiver never took it: lost");
+        let numbers: Vec<String> = job.attempts.iter().map(|attempt| attempt[0].clone()).collect();
+        let counted: Vec<String> = (1..=job.count).map(|number| number.to_string()).collect();
+        demand(numbers == counted, "the attempts on record are those that were counted, once each");
+        demand(taken == 1, "one attempt succeeded");
+        demand(
+            job.attempts.last().is_some_and(|last| last[1] == "SUCCESS"),
+            "nothing is tried after a success",
+        );
+        demand(taken + refused + lost == job.count, "each attempt was answered, or its worker was lost");
+        demand(refused <= answered(503), "a refusal on record is one that was given");
+        // Whoever was lost may have sent it, and may have been answered: no other copy has an excuse.
+        demand(seen.len() <= taken + refused + lost, "a request came from no attempt on record");
+        demand(job.error.is_none() && job.owner.is_none() && job.finished, "a completed job is at rest");
+    }
+
+    /// A group's job first comes when all before it have been taken.
+    fn order(&mut self, arrivals: &[Arrival]) {
+        let mut taken: HashMap<u32, u64> = HashMap::new();
+        let mut first: HashMap<u32, u64> = HashMap::new();
+        for arrival in arrivals {
+            let Some(number) = number(arrival.id()).filter(|number| group(*number).is_some()) else {
+                continue;
+            };
+            let came = first.entry(number).or_insert(arrival.came);
+            *came = arrival.came.min(*came);
+            if let Some((when, 200)) = arrival.answered {
+                let known = taken.entry(number).or_insert(when);
+                *known = when.min(*known);
+            }
+        }
+        let mut groups: HashMap<String, Vec<u32>> = HashMap::new();
+        for number in first.keys() {
+            groups.entry(group(*number).expect("only those are here")).or_default().push(*number);
+        }
+        for (group, mut numbers) in groups {
+            numbers.sort_unstable();
+            for pair in numbers.windows(2) {
+                if taken.get(&pair[0]).is_none_or(|taken| *taken > first[&pair[1]]) {
+                    self.breaches.push(format!("{group}: {} came before {} was taken", pair[1], pair[0]));
+                }
+            }
+        }
+    }
+}
+
+/// The audit itself must see what it is for.
+#[test]
+fn the_audit_finds_lost_jobs_uncounted_requests_and_broken_order() {
+    let arrival = |number: u32, came: u64, status: u16| Arrival {
+        path: String::new(),
+        headers: [("webhook-id".to_owned(), id(number))].into(),
+        body: String::new(),
+        came,
+        answered: Some((came + 1, status)),
+    };
+    let attempt = |number: u32, status: &str, code: &str, message: &str| {
+        [number.to_string(), status.to_owned(), code.to_owned(), message.to_owned()]
+    };
+    let job = |attempts: &[[String; 4]]| Job {
+        status: "COMPLETED".to_owned(),
+        count: attempts.len(),
+        finished: true,
+        attempts: attempts.to_vec(),
+        ..Job::default()
+    };
+    let breaches = |job: &Job, seen: &[&Arrival]| {
+        let mut findings = Findings::default();
+        findings.job("x", job, seen);
+        findings.breaches.join("\n")
+    };
+    let (fine, refused) = (arrival(0, 0, 200), arrival(0, 2, 503));
+    let once = job(&[attempt(1, "SUCCESS", "200", "")]);
+    let gone = [attempt(1, "CONNECTION_ERROR", "", "worker lost"), attempt(2, "SUCCESS", "200", "")];
+    assert_eq!(breaches(&once, &[&fine]), "");
+    assert_eq!(breaches(&job(&gone), &[&fine, &fine]), "", "a lost worker may have sent it");
+    assert!(breaches(&once, &[]).contains("lost"));
+    assert!(breaches(&once, &[&fine, &refused]).contains("from no attempt on record"));
+    assert!(breaches(&Job { count: 2, ..once.clone() }, &[&fine]).contains("that were counted"));
+    assert!(breaches(&Job { status: "ERROR".to_owned(), ..once }, &[&fine]).contains("in the end"));
+
+    let order = |arrivals: &[Arrival]| {
+        let mut findings = Findings::default();
+        findings.order(arrivals);
+        findings.breaches.join("\n")
+    };
+    // 0 and 40 are of one group, 2 is of another.
+    assert_eq!(order(&[arrival(0, 0, 503), arrival(2, 2, 200), arrival(0, 4, 200), arrival(40, 6, 200)]), "");
+    assert!(
+        order(&[arrival(0, 0, 503), arrival(40, 2, 200), arrival(0, 4, 200)]).contains("40 came before 0")
+    );
+}
