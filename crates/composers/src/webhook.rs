@@ -69,6 +69,9 @@ impl WebhookComposer {
         }
         if let Some(subscription) = &webhook.subscription {
             let known = self.directory.subscription(subscription).await.map_err(|Away(why)| deferred(why))?;
+            if known.is_some_and(|subscription| subscription.paused) {
+                return Err(deferred(format!("subscription {subscription} is paused")));
+            }
             webhook.may_postpone = known.is_some_and(|subscription| subscription.may_postpone);
         }
         let detail = Detail::from([("signed".to_owned(), Value::Bool(!webhook.signing.is_empty()))]);

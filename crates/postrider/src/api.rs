@@ -15,6 +15,7 @@ use postrider_server::{Api, LaneControl};
 use crate::commands::Desk;
 use crate::emails::mailroom::Room;
 use crate::failure::Failure;
+use crate::wiring::hooks::Sealer;
 
 /// Between two tries to open the API's store.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -53,14 +54,14 @@ pub fn start(desk: &Arc<Desk>, engine: &Engine) -> Option<Api> {
     let api =
         Api::new(Arc::new(control), Limits { body: limits.body.max(limit.saturating_mul(2)), ..limits })
             .with_mailroom(Room::open(desk));
-    tokio::spawn(open(Arc::clone(desk), store, limit, api.clone()));
+    tokio::spawn(open(Arc::clone(desk), store, api.clone()));
     Some(api)
 }
 
-async fn open(desk: Arc<Desk>, store: String, payload_limit: usize, api: Api) {
+async fn open(desk: Arc<Desk>, store: String, api: Api) {
     let mut wait = FIRST_WAIT;
     loop {
-        match opened(&desk, &store, payload_limit).await {
+        match opened(&desk, &store).await {
             Ok(hub) => return api.open(hub),
             Err(error) => {
                 tracing::warn!(%error, store, "the API waits for its store (are its tables there? run `postrider migrate`)");
@@ -71,9 +72,17 @@ async fn open(desk: Arc<Desk>, store: String, payload_limit: usize, api: Api) {
     }
 }
 
-async fn opened(desk: &Desk, store: &str, payload_limit: usize) -> Result<Arc<Hub>, Error> {
-    let settings = postrider_hub::Settings { payload_limit, ..postrider_hub::Settings::default() };
-    let hub = Hub::open(desk.wiring.own_tables(store)?, settings, None).await?;
+/// The hub on a store whose tables are there.
+pub async fn hub(desk: &Desk, store: &str) -> Result<Hub, Error> {
+    let payload_limit = usize::try_from(desk.settings.server.payload_limit).unwrap_or(usize::MAX);
+    let guard = desk.wiring.guard(desk.settings.jobs_lane());
+    let settings = postrider_hub::Settings { guard, payload_limit };
+    let sealer = Arc::new(Sealer(Arc::clone(&desk.settings.secrets)));
+    Hub::open(desk.wiring.own_tables(store)?, settings, Some(sealer)).await
+}
+
+async fn opened(desk: &Desk, store: &str) -> Result<Arc<Hub>, Error> {
+    let hub = hub(desk, store).await?;
     if let Some(first) = hub.first_key().await? {
         // Straight to the terminal: a log is kept, and read by many.
         eprintln!("\nThe first admin key of the API. Keep it: it is shown this once.\n\n    {}\n", first.key);

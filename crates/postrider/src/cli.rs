@@ -34,7 +34,7 @@ pub enum LogFormat {
 pub enum Command {
     /// Run all lanes and the HTTP listener until SIGTERM or SIGINT
     Run(RunArgs),
-    /// Show it all working: a temporary database, a mail server of our own, some hundred mails; ends by itself
+    /// Show it all working: a temporary database, a mail server of our own, some hundred mails, signed webhooks; ends by itself
     Demo(DemoArgs),
     /// Create the lanes' tables, or add what existing ones lack; never drops or rewrites
     Migrate(MigrateArgs),
@@ -74,6 +74,9 @@ pub enum Command {
     /// Keys of the HTTP API
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Service accounts, whose credentials webhooks carry
+    #[command(subcommand)]
+    Account(AccountCommand),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Write the manual pages, one for each command, into a folder
@@ -378,6 +381,43 @@ pub struct WebhookArgs {
     /// Where it comes from
     #[arg(long)]
     pub source: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum AccountCommand {
+    /// Make one; a signing secret is made too, and shown this once, unless references are given
+    Create {
+        /// Its unique code
+        code: String,
+        /// What people call it [default: its code]
+        #[arg(long)]
+        name: Option<String>,
+        /// A client whose jobs may use it; may be repeated [default: all]
+        #[arg(long = "client", value_name = "ID")]
+        clients: Vec<String>,
+        #[command(flatten)]
+        credentials: CredentialArgs,
+    },
+    /// Give it a new signing secret, or new references; the old secret stays valid for 24 hours, and both sign
+    Regenerate {
+        /// Its id
+        id: String,
+        #[command(flatten)]
+        credentials: CredentialArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct CredentialArgs {
+    /// Where the signing secret is, such as env://SIGNING_SECRET
+    #[arg(long, value_name = "REFERENCE")]
+    pub signing: Option<String>,
+    /// Where the token of `Authorization: Bearer` is
+    #[arg(long, value_name = "REFERENCE", conflicts_with = "basic")]
+    pub bearer: Option<String>,
+    /// Where user:password of `Authorization: Basic` is
+    #[arg(long, value_name = "REFERENCE")]
+    pub basic: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,5 +1,6 @@
 //! One file a command. Data goes to stdout, the rest to stderr.
 
+mod account;
 mod cancel;
 mod check;
 mod completions;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use postrider_seams::migrate::Options;
+use postrider_secrets::Keyring;
 
 use crate::api;
 use crate::cli::{Cli, Command};
@@ -41,6 +43,7 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
         Command::Contract(command) => contract::run(&command),
         Command::Secret(command) => secret::run(&command),
         Command::Key(command) => key::run(&Desk::open(config)?, &command).await,
+        Command::Account(command) => account::run(&Desk::open_ready(config).await?, command).await,
         Command::Run(args) => Box::pin(run::run(Desk::open_ready(config).await?, &args)).await,
         Command::Migrate(args) => migrate::run(config, &args).await,
         Command::Check(args) => check::run(&Desk::open(config)?, &args).await,
@@ -83,9 +86,23 @@ impl Desk {
         let wiring = Wiring::new(&settings, absent)?;
         let desk = Self { settings, wiring };
         if desk.settings.makes_tables {
+            desk.make_key()?;
             desk.make_tables().await?;
         }
         Ok(desk)
+    }
+
+    /// The key that seals the secrets which the API makes, for us alone to read.
+    fn make_key(&self) -> Result<(), Failure> {
+        use std::io::Write as _;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let Some(key) = &self.settings.own_key else { return Ok(()) };
+        let path = self.settings.base.join(key);
+        match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(mut file) => Ok(writeln!(file, "{}", Keyring::fresh_key("k1").reveal())?),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(Failure::Failed(format!("{} can't be made: {error}", path.display()))),
+        }
     }
 
     /// Every lane's table, with what it lacks.

@@ -1,13 +1,15 @@
-//! `demo`: an application, a mail server and real workers on a temporary SQLite file. It ends by itself.
+//! `demo`: an application, a mail server, a receiver of signed webhooks and real workers on a temporary SQLite file. It
+//! ends by itself.
 //!
 //! Owns: the story and its check. Must not: help the workers: they are `postrider run` in processes of their own, and
-//! one of them is killed in the middle. Invariant: what the summary says was counted by plain SQL and by the mail
-//! server, not by the workers.
+//! one of them is killed in the middle. Invariant: what the summary says was counted by plain SQL and by the
+//! receivers, not by the workers.
 
 mod application;
 mod audit;
 mod board;
 mod receiver;
+mod webhooks;
 mod worker;
 
 use std::path::Path;
@@ -23,6 +25,7 @@ use application::Application;
 use audit::Audit;
 use board::Board;
 use receiver::Receiver;
+use webhooks::Webhooks;
 use worker::Worker;
 
 /// Nothing here takes this long; if it does, something is wrong and the demo says so.
@@ -36,9 +39,10 @@ pub async fn run(args: &DemoArgs) -> Result<(), Failure> {
     let file = folder.path().join("postrider.toml");
     std::fs::write(&file, &settings)?;
     println_all("Settings for this demo (postrider.toml):", &settings);
-    make_tables(&file).await?;
+    let account = make_tables(&file).await?;
 
-    let application = Application::open(folder.path(), args.rows).await?;
+    let webhooks = Webhooks::start(folder.path()).await?;
+    let application = Application::open(folder.path(), args.rows, webhooks.url(), account).await?;
     let started = Instant::now();
     let mut told = Told { started, worker: Worker::start(folder.path(), 1)?, killed: None };
     let writing = tokio::spawn(application.clone().write_orders());
@@ -50,7 +54,7 @@ pub async fn run(args: &DemoArgs) -> Result<(), Failure> {
         if told.killed.is_none() && now.sent >= u64::from(args.rows) * 3 / 10 {
             told.kill_and_replace(folder.path(), &application, &mut board).await?;
         }
-        if writing.is_finished() && now.live() == 0 {
+        if writing.is_finished() && now.live() == 0 && application.webhooks_left().await? == 0 {
             break;
         }
         if started.elapsed() > LIMIT {
@@ -64,7 +68,7 @@ pub async fn run(args: &DemoArgs) -> Result<(), Failure> {
     let written = writing.await.map_err(|error| Failure::Failed(error.to_string()))??;
     told.worker.stop().await?;
     let held = told.killed.unwrap_or_default();
-    Audit::take(&application, &receiver.journal(), written, held).await?.tell(elapsed)
+    Audit::take(&application, &receiver.journal(), &webhooks.told(), written, held).await?.tell(elapsed)
 }
 
 /// What has happened so far.
@@ -101,11 +105,13 @@ impl Told {
     }
 }
 
-async fn make_tables(file: &Path) -> Result<(), Failure> {
+/// The tables, and the account whose secret signs the webhooks.
+async fn make_tables(file: &Path) -> Result<String, Failure> {
     let desk = Desk::open_with(Some(file.to_owned()), Absent::Make)?;
     desk.make_tables().await?;
+    let account = webhooks::account(&desk).await?;
     desk.wiring.close().await;
-    Ok(())
+    Ok(account)
 }
 
 /// Short delays and leases: a demo can't wait for an hour's backoff, nor a minute's lease.
@@ -117,8 +123,19 @@ url = "sqlite:app.db"
 [transports.relay]
 url = "smtp://127.0.0.1:{port}"
 
+[transports.webhooks]
+url   = "webhook://"
+allow = "127.0.0.0/8"              # the demo's receiver is on this machine, which is refused otherwise
+
 [mail]
 from = "Shop <shop@example.com>"
+
+[lanes.jobs]
+contract  = "dispatch_jobs"        # webhooks
+transport = "webhooks"
+poll      = "100ms"
+sweep     = "500ms"
+lease.for = "2s"
 
 [lanes.mail]
 contract  = "mail_outbox"          # the built-in contract; a table of your own is one TOML file

@@ -87,3 +87,12 @@ impl From<io::Error> for Failure {
         }
     }
 }
+
+impl From<postrider_hub::Error> for Failure {
+    fn from(error: postrider_hub::Error) -> Self {
+        match error {
+            postrider_hub::Error::Store(error) => error.into(),
+            said => Self::Misuse(said.to_string()),
+        }
+    }
+}

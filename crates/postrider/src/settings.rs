@@ -61,6 +61,9 @@ pub struct Settings {
     pub lanes: Vec<LaneSettings>,
     /// Only with the built-in settings, untouched, are tables made without being asked for.
     pub makes_tables: bool,
+    /// The file with the keys of `encrypted://`, made with the tables; `None` where there is a settings file, or the
+    /// environment names keys. Starts at `base`.
+    pub own_key: Option<PathBuf>,
     /// Follows the references of accounts, as it did those of the settings.
     pub secrets: Arc<Safe>,
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use postrider_composers::webhook::{NoDirectory, Recent};
+use postrider_composers::webhook::Recent;
 use postrider_composers::{EmailComposer, MailJobComposer, RecordComposer, WebhookComposer, email, record};
 use postrider_contract::Contract;
 use postrider_mail::address::parse_mailbox;
@@ -32,6 +32,7 @@ use {
 };
 
 pub mod emails;
+pub mod hooks;
 mod kinds;
 pub mod notifications;
 mod senders;
@@ -71,6 +72,7 @@ pub struct Wiring {
     /// Removed with us.
     _imagined: Option<TempDir>,
     secrets: Arc<dyn Secrets>,
+    ledgers: Mutex<BTreeMap<String, Arc<hooks::Ledger>>>,
 }
 
 /// A transport's name, and the publish timeout that it is bound to.
@@ -99,7 +101,17 @@ impl Wiring {
         let secrets: Arc<dyn Secrets> = Arc::clone(&settings.secrets) as _;
         let tables = settings.lanes.iter().rev();
         let tables = tables.map(|lane| (lane.store.clone(), lane.contract.table.name.clone())).collect();
-        Ok(Self { databases, transports, reliables, targets, tables, base, _imagined: imagined, secrets })
+        Ok(Self {
+            databases,
+            transports,
+            reliables,
+            targets,
+            tables,
+            base,
+            _imagined: imagined,
+            secrets,
+            ledgers: Mutex::default(),
+        })
     }
 
     fn database(&self, lane: &LaneSettings) -> &Database {
@@ -171,7 +183,7 @@ impl Wiring {
                 Ok(Arc::new(RecordComposer::new(settings.map_err(Failure::Misuse)?)))
             }
             ComposerKind::Webhook => {
-                let directory = Arc::new(Recent::new(NoDirectory));
+                let directory = Arc::new(Recent::new(self.ledger(&lane.store)?));
                 Ok(Arc::new(WebhookComposer::new(directory, Arc::clone(&self.secrets))))
             }
             ComposerKind::Eml | ComposerKind::RawEml | ComposerKind::Callback => {

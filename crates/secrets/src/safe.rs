@@ -90,6 +90,12 @@ impl Safe {
         }
     }
 
+    /// Seals a secret with the first key; the answer is an `encrypted://` reference. The error says what to set.
+    pub fn seal(&self, secret: &str) -> Result<String, String> {
+        let keys = self.keyring().map_err(|error| error.to_string())?;
+        keys.seal(secret).map_err(|error| error.to_string())
+    }
+
     async fn look_up(&self, reference: &Reference<'_>) -> Result<Secret, Error> {
         let (environment, path) = (&self.environment, reference.path);
         let whole = match reference.scheme {

@@ -30,6 +30,8 @@ pub struct Account {
 pub struct Subscription {
     /// The receiver may answer `{"ack":false,"delaySeconds":n}`.
     pub may_postpone: bool,
+    /// Its jobs wait until somebody resumes it.
+    pub paused: bool,
 }
 
 /// The directory can't be asked now; says why.
@@ -57,6 +59,17 @@ impl Directory for NoDirectory {
 
     async fn subscription(&self, _id: &str) -> Result<Option<Subscription>, Away> {
         Ok(None)
+    }
+}
+
+#[async_trait]
+impl<D: Directory + ?Sized> Directory for Arc<D> {
+    async fn account(&self, id: &str) -> Result<Option<Account>, Away> {
+        (**self).account(id).await
+    }
+
+    async fn subscription(&self, id: &str) -> Result<Option<Subscription>, Away> {
+        (**self).subscription(id).await
     }
 }
 

@@ -67,7 +67,7 @@ fn composer() -> WebhookComposer {
     ];
     let directory = Listed {
         accounts: accounts.map(|(id, account)| (id.to_owned(), account)).into(),
-        subscriptions: [("patient".to_owned(), Subscription { may_postpone: true })].into(),
+        subscriptions: [("patient".to_owned(), Subscription { may_postpone: true, paused: false })].into(),
     };
     let secrets = Safe(HashMap::from([
         ("vault://token", "hunter2"),

@@ -18,6 +18,9 @@ const ROLLED_BACK: u32 = 12;
 pub struct Application {
     pool: SqlitePool,
     rows: u32,
+    /// Where webhooks go, and the account that signs them.
+    url: String,
+    account: String,
 }
 
 /// What the application knows that it wrote.
@@ -50,7 +53,7 @@ impl Look {
 }
 
 impl Application {
-    pub async fn open(folder: &Path, rows: u32) -> Result<Self, Failure> {
+    pub async fn open(folder: &Path, rows: u32, url: String, account: String) -> Result<Self, Failure> {
         let options = SqliteConnectOptions::new()
             .filename(folder.join("app.db"))
             .busy_timeout(Duration::from_secs(10))
@@ -59,7 +62,7 @@ impl Application {
         sqlx::query("CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT NOT NULL)")
             .execute(&pool)
             .await?;
-        Ok(Self { pool, rows })
+        Ok(Self { pool, rows, url, account })
     }
 
     pub fn pool(&self) -> &SqlitePool {
@@ -105,7 +108,25 @@ impl Application {
             .execute(&mut *transaction)
             .await?;
         }
+        // One webhook tells the warehouse of all of them.
+        let payload = serde_json::json!({ "customers": customers }).to_string();
+        sqlx::query(
+            "INSERT INTO dispatch_jobs (id, code, source, target_url, payload, service_account_id) \
+             VALUES (?, 'shop:orders:order:created', 'shop', ?, ?, ?)",
+        )
+        .bind(postrider_sql::bind::tsid())
+        .bind(&self.url)
+        .bind(payload)
+        .bind(&self.account)
+        .execute(&mut *transaction)
+        .await?;
         Ok(if commit { transaction.commit().await } else { transaction.rollback().await }?)
+    }
+
+    /// Webhooks that are not delivered yet.
+    pub async fn webhooks_left(&self) -> Result<i64, Failure> {
+        let left = "SELECT COUNT(*) FROM dispatch_jobs WHERE status <> 'COMPLETED'";
+        Ok(sqlx::query_as::<_, (i64,)>(left).fetch_one(&self.pool).await?.0)
     }
 
     /// The customers of rows that a worker holds.

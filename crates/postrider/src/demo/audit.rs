@@ -20,6 +20,7 @@ pub struct Audit {
     retried: i64,
     accepted: usize,
     twice: usize,
+    webhooks: usize,
     laws: Vec<Law>,
 }
 
@@ -33,6 +34,7 @@ impl Audit {
     pub async fn take(
         application: &Application,
         journal: &Journal,
+        webhooks: &(Vec<String>, u64),
         written: Written,
         held: Vec<String>,
     ) -> Result<Self, Failure> {
@@ -57,9 +59,17 @@ impl Audit {
         let sent: HashSet<String> = sent.into_iter().map(|(address,)| address).collect();
         let mut laws = laws_of_rows(&look, u64::try_from(orders).unwrap_or(0), application.rows());
         laws.extend(laws_of_mails(journal, &sent, &written, &held));
+        let jobs: Vec<(String, i64)> = sqlx::query_as(
+            "SELECT id, (SELECT COUNT(*) FROM dispatch_attempts WHERE job_id = j.id AND status = 'SUCCESS') \
+             FROM dispatch_jobs AS j",
+        )
+        .fetch_all(pool)
+        .await?;
+        laws.push(law_of_webhooks(webhooks, &jobs, &written));
         let accepted = journal.values().map(Vec::len).sum();
         let twice = journal.values().filter(|mails| mails.len() > 1).count();
-        Ok(Self { look, written, held, reasons, retried, accepted, twice, laws })
+        let webhooks = jobs.len();
+        Ok(Self { look, written, held, reasons, retried, accepted, twice, webhooks, laws })
     }
 
     /// Says it all; an error if a law does not hold.
@@ -80,12 +90,20 @@ impl Audit {
             self.held.len()
         )?;
         writeln!(out, "  {:>6}  mails arrived, {} of them twice", self.accepted, self.twice)?;
+        writeln!(
+            out,
+            "  {:>6}  webhooks delivered, each with a signature that its receiver checked",
+            self.webhooks
+        )?;
         writeln!(out, "  {seconds:>6.1}  seconds, {:.0} rows/s, paced by the shop", rate(all, seconds))?;
-        writeln!(out, "\nChecked with plain SQL, and with the mail server's own journal")?;
+        writeln!(out, "\nChecked with plain SQL, and with the receivers' own journals")?;
         for law in &self.laws {
             writeln!(out, "  {}  {}", if law.holds { "ok    " } else { "BROKEN" }, law.text)?;
         }
-        writeln!(out, "\nNext: `postrider run` needs no settings; then `postrider send mail --help`.")?;
+        writeln!(
+            out,
+            "\nNext: `postrider run` needs no settings; then `postrider send mail --help`, `postrider send webhook --help`."
+        )?;
         if self.laws.iter().all(|law| law.holds) {
             return Ok(());
         }
@@ -107,6 +125,16 @@ fn laws_of_rows(look: &Look, orders: u64, asked: u32) -> Vec<Law> {
             holds: look.sent + look.failed == orders,
         },
     ]
+}
+
+fn law_of_webhooks((genuine, forged): &(Vec<String>, u64), jobs: &[(String, i64)], written: &Written) -> Law {
+    let told: HashSet<&String> = genuine.iter().collect();
+    let delivered = jobs.iter().all(|(id, successes)| *successes == 1 && told.contains(id));
+    let complete = jobs.len() == written.transactions as usize && told.len() == jobs.len();
+    Law {
+        text: "every webhook arrived, rightly signed, and its attempt is on record",
+        holds: delivered && complete && *forged == 0,
+    }
 }
 
 fn laws_of_mails(journal: &Journal, sent: &HashSet<String>, written: &Written, held: &[String]) -> Vec<Law> {

@@ -17,6 +17,10 @@ use super::tree::{self, Tree};
 use super::{Settings, secret, variables};
 
 /// What stands in where there is no file.
+/// Where the keys of `encrypted://` are named; and the file that has them where nobody set anything.
+const KEYS: [&str; 2] = ["POSTRIDER_SECRET_KEY", "POSTRIDER_SECRET_KEY_FILE"];
+const OWN_KEY: &str = "postrider.key";
+
 const BUILT_IN: &str = include_str!("default.toml");
 
 /// The file that is looked for where none is named.
@@ -61,7 +65,10 @@ impl Settings {
         let mut tree = read(file.as_deref())?;
         variables::overlay(&mut tree, &sources.variables);
         let base = file.as_deref().and_then(Path::parent).unwrap_or(&sources.folder).to_owned();
-        let environment = Environment::new(sources.variables.iter().cloned(), &base);
+        let own_key = (file.is_none() && !KEYS.iter().any(|name| sources.variable(name).is_some()))
+            .then(|| PathBuf::from(OWN_KEY));
+        let named_key = own_key.iter().map(|key| (KEYS[1].to_owned(), key.display().to_string()));
+        let environment = Environment::new(sources.variables.iter().cloned().chain(named_key), &base);
         let secrets = Arc::new(Safe::new(environment));
         let follow = |reference: &str| secret::follow(&secrets, reference);
         let context = Context {
@@ -82,7 +89,7 @@ impl Settings {
         }
         Mistakes::none_in(context.mistakes.into_inner())?;
         let makes_tables =
-            file.is_none() && !sources.variables.iter().any(|(name, _)| variables::is_setting(name));
+            file.is_none() && !sources.variables.iter().any(|(name, _)| variables::concerns_tables(name));
         Ok(Self {
             server: written.server,
             stores: written.stores.into_iter().map(|store| (store.name.clone(), store)).collect(),
@@ -93,6 +100,7 @@ impl Settings {
                 .collect(),
             lanes,
             makes_tables,
+            own_key,
             base,
             secrets,
         })

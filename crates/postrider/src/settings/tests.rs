@@ -50,9 +50,14 @@ fn without_a_file_the_built_in_settings_stand_in() {
     let settings = load_in(folder.path(), &[]).unwrap();
     assert_eq!(
         settings.lanes.iter().map(|lane| lane.name.as_str()).collect::<Vec<_>>(),
-        ["mail_outbox", "outbox"]
+        ["dispatch_jobs", "mail_outbox", "outbox"]
     );
     assert!(settings.makes_tables);
+    assert_eq!(settings.own_key.as_deref(), Some(Path::new("postrider.key")));
+    let keyed = load_in(folder.path(), &[("POSTRIDER_SECRET_KEY_FILE", "elsewhere")]).unwrap();
+    assert_eq!(keyed.own_key, None, "whoever has keys needs none of ours");
+    let allowed = [("POSTRIDER__TRANSPORTS__WEBHOOKS__ALLOW", "127.0.0.0/8")];
+    assert!(load_in(folder.path(), &allowed).unwrap().makes_tables, "a target is no table");
     let touched = load_in(folder.path(), &[("POSTRIDER__STORES__MAIN__URL", "postgres://db/app")]).unwrap();
     assert!(!touched.makes_tables, "another database is not ours to change unasked");
 }

@@ -5,9 +5,10 @@ use super::tree::{Entry, Tree, Value};
 
 const PREFIX: &str = "POSTRIDER__";
 
-/// Is this variable one of ours?
-pub fn is_setting(name: &str) -> bool {
-    name.starts_with(PREFIX)
+/// Could this variable lead to other tables than the built-in settings do?
+pub fn concerns_tables(name: &str) -> bool {
+    name.strip_prefix(PREFIX)
+        .is_some_and(|path| !["TRANSPORTS__", "SERVER__"].iter().any(|harmless| path.starts_with(harmless)))
 }
 
 /// Puts every variable of ours in its place; it wins over what the file says.

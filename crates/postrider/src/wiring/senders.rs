@@ -7,7 +7,7 @@ use postrider_seams::{Suppressions, ThreadDice, Transport};
 use postrider_sender::{Reliable, Sender, Suppressing};
 use postrider_transport_file::EmlFolder;
 
-use super::{ComposerKind, Database, TransportKind, Wiring, connect_transport, emails};
+use super::{ComposerKind, Database, TransportKind, Wiring, connect_transport, emails, hooks};
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, ReliableSettings};
 
@@ -28,6 +28,7 @@ impl Wiring {
         };
         Ok(match kind {
             Ok(ComposerKind::Callback) => Arc::new(emails::Insistent(transport)),
+            Ok(ComposerKind::Webhook) => Arc::new(hooks::Minding::new(transport, self.ledger(&lane.store)?)),
             Ok(kind) if kind.makes_mails() => {
                 Arc::new(Suppressing::new(transport, self.suppressions(&lane.store), name))
             }

@@ -11,7 +11,8 @@ fn the_demo_ends_by_itself_with_every_law_held() {
     assert!(said.out.contains("killed with SIGKILL"), "{}", said.out);
     assert!(said.out.contains("   200  orders"), "{}", said.out);
     assert!(said.out.contains("no such mailbox"), "failed rows have their reasons: {}", said.out);
-    assert_eq!(said.out.matches("\n  ok  ").count(), 6, "{}", said.out);
+    assert_eq!(said.out.matches("\n  ok  ").count(), 7, "{}", said.out);
+    assert!(said.out.contains("    40  webhooks delivered"), "{}", said.out);
     assert!(!said.out.contains("BROKEN"), "{}", said.out);
     assert_eq!(std::fs::read_dir(shop.path("")).unwrap().count(), 0, "nothing is left behind");
 }

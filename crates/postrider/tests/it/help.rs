@@ -3,7 +3,7 @@ use std::path::Path;
 
 use crate::shop::Shop;
 
-const COMMANDS: [&[&str]; 32] = [
+const COMMANDS: [&[&str]; 35] = [
     &[],
     &["run"],
     &["demo"],
@@ -30,6 +30,9 @@ const COMMANDS: [&[&str]; 32] = [
     &["send", "mail"],
     &["send", "record"],
     &["send", "webhook"],
+    &["account"],
+    &["account", "create"],
+    &["account", "regenerate"],
     &["secret"],
     &["secret", "key"],
     &["secret", "encrypt"],

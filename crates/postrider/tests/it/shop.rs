@@ -100,9 +100,15 @@ impl Shop {
 
     /// The same, for one of several: each has a log of its own.
     pub fn start_logged(&self, log: &str) -> Running {
+        self.start_with(log, &[])
+    }
+
+    /// The same, with these variables.
+    pub fn start_with(&self, log: &str, variables: &[(&str, &str)]) -> Running {
         let log = self.path(log);
         let child = self
             .command(&["run", "--listen", "127.0.0.1:0"])
+            .envs(variables.iter().copied())
             .stderr(std::fs::File::create(&log).unwrap())
             .spawn()
             .unwrap();

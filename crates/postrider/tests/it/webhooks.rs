@@ -1,5 +1,7 @@
 //! Webhooks by the real binary: a row is posted, and every attempt is on record.
 
+mod lane;
+
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Stdio;
@@ -159,4 +161,27 @@ fn j11_secrets_are_sealed_used_and_sealed_anew() {
         !fine && out.is_empty() && !err.contains("hunter2") && err.contains("postrider secret key"),
         "{err}"
     );
+}
+
+/// What the README shows: nothing set but that this machine may be a target.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signed_webhook_is_delivered_on_the_built_in_settings_within_a_minute() {
+    use crate::rig::hooks::{Receiver, Reply};
+    let receiver = Receiver::start(|_, _| Reply::status(200)).await;
+    let shop = Shop::new(None);
+    let begun = std::time::Instant::now();
+    let allowed = [("POSTRIDER__TRANSPORTS__WEBHOOKS__ALLOW", "127.0.0.0/8")];
+    let running = shop.start_with("run.log", &allowed);
+    eventually("it runs", || (running.log().contains("running")).then_some(()));
+    let made = shop.run_with(&["account", "create", "shop"], &allowed).fine().json().remove(0);
+    let (id, secret) = (made["id"].as_str().unwrap(), made["signingSecret"].as_str().unwrap());
+    let url = receiver.url("hook");
+    let send = ["send", "webhook", &url, "--code", "shop:orders:order:created", "--account", id];
+    let sent = shop.run_with(&[&send[..], &["--payload", r#"{"orderId": 1}"#]].concat(), &allowed).fine();
+    let arrival = eventually("it arrives", || receiver.of(sent.out.trim()).pop());
+    assert!(begun.elapsed() < Duration::from_mins(1), "{:?}", begun.elapsed());
+    assert!(lane::is_genuine(&arrival, secret).await, "{arrival:?}");
+    let key = std::fs::metadata(shop.path("postrider.key")).unwrap();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&key.permissions()) & 0o777, 0o600);
+    assert!(!running.log().contains(secret));
 }

@@ -18,18 +18,11 @@ use crate::record::{Attempt, Class, ErrorType};
 /// How long a row waits whose secret can't be used.
 const SECRET_WAIT: std::time::Duration = std::time::Duration::from_mins(1);
 
-/// Told what concerns more than the row at hand. Must not block.
-pub trait Watch: Send + Sync {
-    /// The receiver of this subscription is gone for good (410).
-    fn gone(&self, subscription: &str);
-}
-
 /// Posts webhooks.
 pub struct Webhooks {
     settings: Settings,
     client: Client,
     hosts: Hosts,
-    watch: Option<Arc<dyn Watch>>,
     /// Unix seconds, for signatures and dates only.
     clock: fn() -> i64,
 }
@@ -58,13 +51,7 @@ impl Webhooks {
         });
         let client = client.map_err(|wrong| Error::one(KIND, wrong))?;
         let hosts = Hosts::new(settings.per_host, settings.breaker);
-        Ok(Self { settings, client, hosts, watch: None, clock: unix_now })
-    }
-
-    #[must_use]
-    pub fn watched_by(mut self, watch: Arc<dyn Watch>) -> Self {
-        self.watch = Some(watch);
-        self
+        Ok(Self { settings, client, hosts, clock: unix_now })
     }
 
     /// May rows name this URL? Resolves its name, and dials nothing; what is dialled later is checked again.
@@ -108,19 +95,11 @@ impl Webhooks {
             Err(error) => classify::error(&error, context(started.elapsed())),
         };
         turn.tell(health);
-        self.note(webhook, &outcome);
         outcome
     }
 
     fn time(&self, webhook: &Webhook) -> std::time::Duration {
         webhook.timeout.map_or(self.settings.timeout, |wish| wish.min(self.settings.longest_timeout))
-    }
-
-    fn note(&self, webhook: &Webhook, outcome: &Outcome) {
-        let gone = outcome.failure().is_some_and(|failure| failure.detail.contains_key("gone"));
-        if let (true, Some(watch), Some(subscription)) = (gone, &self.watch, &webhook.subscription) {
-            watch.gone(subscription);
-        }
     }
 }
 

@@ -17,6 +17,6 @@ mod retry_after;
 pub mod sign;
 
 pub use config::Settings;
-pub use deliver::{Watch, Webhooks};
+pub use deliver::Webhooks;
 pub use encode::{USER_AGENT, is_reserved};
 pub use error::Error;

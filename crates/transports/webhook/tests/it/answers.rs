@@ -1,12 +1,11 @@
 //! What a receiver gets, and what its answers mean.
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::Response;
 use postrider_seams::{Outcome, Secret, Transport as _, Value};
-use postrider_transport_webhook::{Watch, Webhooks};
+use postrider_transport_webhook::Webhooks;
 use tokio::time::Instant;
 
 use crate::world::{Server, assert_summary, deliver, envelope, settings, status, webhook, webhooks};
@@ -72,25 +71,12 @@ async fn j05_retry_after_holds_the_host_and_its_other_rows_wait_free() {
     assert_eq!(server.seen().len(), 1, "nothing was sent for the second");
 }
 
-#[derive(Default)]
-struct Gone(Mutex<Vec<String>>);
-
-impl Watch for Gone {
-    fn gone(&self, subscription: &str) {
-        self.0.lock().unwrap().push(subscription.to_owned());
-    }
-}
-
 #[tokio::test]
 async fn j05_a_receiver_that_is_gone_is_told_of() {
     let server = Server::start(|_| status(410)).await;
-    let gone = Arc::new(Gone::default());
-    let webhooks = Webhooks::new(settings()).unwrap().watched_by(Arc::clone(&gone) as Arc<dyn Watch>);
-    let mut webhook = webhook(&server.url());
-    webhook.subscription = Some("0HZXEQ5Y8JY44".to_owned());
-    let outcome = deliver(&webhooks, webhook).await;
+    let outcome = deliver(&webhooks(), webhook(&server.url())).await;
     assert_summary(&outcome, "rejected", "CLIENT_ERROR", "PERMANENT");
-    assert_eq!(*gone.0.lock().unwrap(), ["0HZXEQ5Y8JY44"]);
+    assert_eq!(outcome.failure().unwrap().detail["gone"], Value::Bool(true));
 }
 
 #[tokio::test]

@@ -1,0 +1,70 @@
+//! `account`: service accounts by hand, as the API makes them; every change is in the audit log.
+
+use std::io::Write as _;
+
+use postrider_hub::access::{Actor, ClientId};
+use postrider_hub::account::{
+    NewAccount, NewCredentials, Regenerate, ShownAccount, SignatureAlgorithm, WebhookAuthType,
+};
+
+use super::Desk;
+use crate::api;
+use crate::cli::{AccountCommand, CredentialArgs};
+use crate::failure::Failure;
+
+pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
+    let store = desk.settings.api_store().ok_or_else(|| {
+        Failure::Misuse("accounts are kept beside dispatch jobs: add a lane of that contract".to_owned())
+    })?;
+    let hub = api::hub(desk, store).await?;
+    let actor = Actor::at_the_console();
+    let shown = match command {
+        AccountCommand::Create { code, name, clients, credentials } => {
+            let new = NewAccount {
+                name: name.unwrap_or_else(|| code.clone()),
+                code,
+                description: None,
+                client_ids: clients.into_iter().map(ClientId).collect(),
+                application_id: None,
+                webhook_credentials: named(credentials),
+                roles: Vec::new(),
+            };
+            hub.create_account(&actor, new).await?
+        }
+        AccountCommand::Regenerate { id, credentials } => {
+            let named = named(credentials);
+            let with = named.map_or_else(Regenerate::default, |named| Regenerate {
+                signing_secret_ref: named.signing_secret_ref,
+                auth_type: named.auth_type,
+                auth_token_ref: named.auth_token_ref,
+            });
+            hub.regenerate(&actor, &id, &with).await?
+        }
+    };
+    print(&shown)
+}
+
+fn named(credentials: CredentialArgs) -> Option<NewCredentials> {
+    let CredentialArgs { signing, bearer, basic } = credentials;
+    let auth_type = match (&bearer, &basic) {
+        (Some(_), _) => Some(WebhookAuthType::Bearer),
+        (None, Some(_)) => Some(WebhookAuthType::Basic),
+        (None, None) => None,
+    };
+    let auth_token_ref = bearer.or(basic);
+    (signing.is_some() || auth_token_ref.is_some()).then(|| NewCredentials {
+        auth_type,
+        auth_token_ref,
+        signing_secret_ref: signing,
+        signing_algorithm: SignatureAlgorithm::default(),
+    })
+}
+
+fn print(shown: &ShownAccount) -> Result<(), Failure> {
+    let text = serde_json::to_string(shown).map_err(|error| Failure::Failed(error.to_string()))?;
+    writeln!(std::io::stdout(), "{text}")?;
+    if shown.signing_secret.is_some() {
+        eprintln!("the signing secret is shown this once: give it to the receiver");
+    }
+    Ok(())
+}
