@@ -471,8 +471,8 @@ WHERE t.`id` IN ({ids})
   AND t.`attempt_count` <=> CAST(? AS SIGNED)
 FOR UPDATE;
 
--- deliver: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+-- deliver: settle deferred, uniform, step 2: [One(Reason), One(Delay), Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`last_error` = COALESCE(?, t.`last_error`), t.`status` = CASE WHEN COALESCE(t.`attempt_count`, 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver: settle deferred, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -484,8 +484,8 @@ WHERE t.`id` = v.`id`
   AND t.`attempt_count` <=> v.`f1`
 FOR UPDATE;
 
--- deliver: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+-- deliver: settle deferred, each, step 2: [Rows([Reason, Delay, Id]), Held] -> Nothing
+UPDATE `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`last_error` = COALESCE(v.`reason`, t.`last_error`), t.`status` = CASE WHEN COALESCE(t.`attempt_count`, 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver: settle released, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
@@ -498,7 +498,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- deliver: settle released, uniform, step 2: [Held] -> Nothing
-UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = COALESCE(t.`next_attempt_at`, UTC_TIMESTAMP(6)), t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `dispatch_jobs` AS t SET t.`status` = CASE WHEN COALESCE(t.`attempt_count`, 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, t.`next_attempt_at` = COALESCE(t.`next_attempt_at`, UTC_TIMESTAMP(6)), t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver: settle released, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -511,7 +511,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- deliver: settle released, each, step 2: [Held] -> Nothing
-UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = COALESCE(t.`next_attempt_at`, UTC_TIMESTAMP(6)), t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `dispatch_jobs` AS t SET t.`status` = CASE WHEN COALESCE(t.`attempt_count`, 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, t.`next_attempt_at` = COALESCE(t.`next_attempt_at`, UTC_TIMESTAMP(6)), t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- deliver: extend, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
