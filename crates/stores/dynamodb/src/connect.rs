@@ -55,7 +55,8 @@ impl Database {
             return Err(refused(format!("contract {} has no stage {stage}", contract.name)));
         };
         let table = &contract.table.name;
-        let shape = Shape::read(self, &contract)
+        // The SDK's calls are large futures: on the heap they burden no caller.
+        let shape = Box::pin(Shape::read(self, &contract))
             .await?
             .ok_or_else(|| refused(format!("there is no table {table}: run `postrider migrate`")))?;
         if let Some(mistake) = shape.mistakes(&contract).into_iter().next() {
@@ -70,7 +71,7 @@ impl Database {
     }
 
     pub(crate) async fn client(&self) -> &Client {
-        self.client.get_or_init(|| make_client(&self.settings, &self.clock)).await
+        self.client.get_or_init(|| Box::pin(make_client(&self.settings, &self.clock))).await
     }
 }
 
