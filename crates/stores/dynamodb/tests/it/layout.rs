@@ -86,7 +86,7 @@ async fn e10_a_step_back_is_one_move_of_three_records() {
     assert!(seen.get("PROCESSING").is_some() && seen.get("READY").is_some(), "{seen}");
     let busy = Settlement {
         transition: Transition::Retry,
-        delay: Duration::from_secs(60),
+        delay: Duration::from_mins(1),
         reason: Some("451 busy".to_owned()),
         ..Settlement::released(claimed[0].lease.clone())
     };

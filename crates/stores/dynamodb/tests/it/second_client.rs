@@ -61,13 +61,13 @@ answer([item['Id']['S'] for item in items])
 #[tokio::test]
 async fn e04_other_spellings_and_strange_records_stop_nobody() {
     let world = World::new().await;
-    let program = r#"
+    let program = r"
 put('e-1', 'READY', EmlFilePath='/eml/old.eml')
 put('e-2', 'TELEPORTED')
 table.put_item(Item=dict(Id='e-3', Status='READY', Attributes=dict(EmlFilePath='x')))
 table.put_item(Item=dict(Id='e-4', Status='_META'))
 table.put_item(Item=dict(Id='e-5', Status='_META', Attributes=dict(Latest='READY', UpdatedAt='not a time')))
-"#;
+";
     world.boto3(program).await;
     let send = world.open("send").await;
     let claimed = claim(&send, 25).await;
