@@ -92,7 +92,7 @@ mod tests {
             size: 0,
             fields: None,
         };
-        let (_, mut held) = Batch::open(vec![claimed], Instant::now(), Duration::from_secs(60));
+        let (_, mut held) = Batch::open(vec![claimed], Instant::now(), Duration::from_mins(1));
         held.pop().expect("one row")
     }
 
