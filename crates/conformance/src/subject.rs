@@ -81,6 +81,11 @@ impl Subject {
         self.stage().ready[0]
     }
 
+    /// Where a row goes that is handed back or put off before its first attempt.
+    pub fn untried(&self) -> StateId {
+        self.stage().untried.unwrap_or(self.stage().retry)
+    }
+
     pub fn claimed(&self) -> StateId {
         match self.stage().claimed {
             Claimed::State(state) => state,

@@ -151,7 +151,7 @@ pub(crate) async fn failed_head_holds_its_group_alone(trial: &Trial) {
         let b = trial.put_group("b", 1, mode).await;
         trial.assert_rows(&worker.claim(10).await, &[&b[0]]);
         for id in &a[1..] {
-            trial.assert_state(id, trial.subject.stage().retry).await;
+            trial.assert_state(id, trial.subject.untried()).await;
             assert_eq!(trial.attempts(id).await, 0, "what was handed back has spent nothing");
         }
         trial.set_due(&a[0], trial.arena.now().await - SECOND).await;

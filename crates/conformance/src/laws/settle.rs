@@ -73,7 +73,7 @@ pub(crate) async fn release_is_free(trial: &Trial) {
     let id = trial.put(row.clone()).await;
     let claimed = worker.claim_one().await;
     assert_eq!(worker.end(&claimed, Transition::Released).await, Held::Held);
-    trial.assert_state(&id, trial.subject.stage().retry).await;
+    trial.assert_state(&id, trial.subject.untried()).await;
     let after = trial.row(&id).await;
     for role in [Role::Attempts, Role::Error, Role::Finished, Role::Attempted, Role::Receipt] {
         let before = trial.role(&row, role);
@@ -131,10 +131,10 @@ pub(crate) async fn mixed_batch(trial: &Trial) {
         let found = crate::row::state_of(&trial.subject, row);
         let by_lock =
             settled.transition == Transition::Deferred && trial.subject.contract.due.defer == Defer::Lease;
-        let target = if by_lock {
-            Some(trial.subject.claimed())
-        } else {
-            trial.subject.stage().target(settled.transition)
+        let target = match settled.transition {
+            _ if by_lock => Some(trial.subject.claimed()),
+            Transition::Deferred | Transition::Released => Some(trial.subject.untried()),
+            transition => trial.subject.stage().target(transition),
         };
         assert_eq!(found, target, "{} at place {n}", settled.transition);
     }
