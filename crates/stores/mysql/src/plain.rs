@@ -2,14 +2,13 @@
 
 use futures::TryStreamExt as _;
 use postrider_seams::store::Error;
+use postrider_sql::Dialect;
 use postrider_sql::plain::{Answer, Answers, Plain, Statement};
-use postrider_sql::{Dialect, bind};
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Either, Executor as _};
 
 use crate::connect::Database;
-use crate::error;
-use crate::script::{TRIES, one, values};
+use crate::script::{Patience, one, values};
 
 impl Plain for Database {
     fn dialect(&self) -> Dialect {
@@ -23,15 +22,11 @@ impl Plain for Database {
 
 impl Database {
     async fn transacted(&self, doing: &str, statements: &[Statement]) -> Result<Vec<Answer>, Error> {
-        let mut tried = 0;
+        let mut patience = Patience::new(self, doing);
         loop {
             match self.try_transact(statements).await {
                 Ok(answers) => return Ok(answers),
-                Err(cause) if error::is_collision(&cause) && tried < TRIES => {
-                    tokio::time::sleep(bind::collision_pause(tried)).await;
-                    tried += 1;
-                }
-                Err(cause) => return Err(error::classify(&self.place, doing, cause)),
+                Err(cause) => patience.wait(cause).await?,
             }
         }
     }

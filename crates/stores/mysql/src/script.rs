@@ -13,7 +13,7 @@ use crate::connect::Database;
 use crate::error;
 
 /// How often a transaction that collided runs again.
-pub(crate) const TRIES: u32 = 8;
+const TRIES: u32 = 8;
 
 impl Run for Database {
     fn dialect(&self) -> Dialect {
@@ -25,15 +25,11 @@ impl Run for Database {
     }
 
     async fn run_all(&self, doing: &str, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, Error> {
-        let mut tried = 0;
+        let mut patience = Patience::new(self, doing);
         loop {
             match self.try_run(scripts).await {
                 Ok(done) => return Ok(done),
-                Err(cause) if error::is_collision(&cause) && tried < TRIES => {
-                    tokio::time::sleep(bind::collision_pause(tried)).await;
-                    tried += 1;
-                }
-                Err(cause) => return Err(error::classify(&self.place, doing, cause)),
+                Err(cause) => patience.wait(cause).await?,
             }
         }
     }
@@ -44,19 +40,38 @@ impl Run for Database {
         sql: &'static str,
         args: Vec<Value>,
     ) -> Result<Option<Vec<Vec<Value>>>, Error> {
-        let mut tried = 0;
+        let mut patience = Patience::new(self, doing);
         loop {
             let query = args.iter().cloned().fold(sqlx::query(sql), one);
             match query.fetch_all(&self.pool).await {
                 Ok(rows) => return Ok(Some(rows.iter().map(values).collect())),
                 Err(cause) if error::is_missing_table(&cause) => return Ok(None),
-                Err(cause) if error::is_collision(&cause) && tried < TRIES => {
-                    tokio::time::sleep(bind::collision_pause(tried)).await;
-                    tried += 1;
-                }
-                Err(cause) => return Err(error::classify(&self.place, doing, cause)),
+                Err(cause) => patience.wait(cause).await?,
             }
         }
+    }
+}
+
+/// Goes on while a transaction collides with another, as often as is sensible.
+pub(crate) struct Patience<'a> {
+    database: &'a Database,
+    doing: &'a str,
+    tried: u32,
+}
+
+impl<'a> Patience<'a> {
+    pub fn new(database: &'a Database, doing: &'a str) -> Self {
+        Self { database, doing, tried: 0 }
+    }
+
+    /// Waits before another try, or answers the error that ends them.
+    pub async fn wait(&mut self, cause: sqlx::Error) -> Result<(), Error> {
+        if !error::is_collision(&cause) || self.tried >= TRIES {
+            return Err(error::classify(&self.database.place, self.doing, cause));
+        }
+        tokio::time::sleep(bind::collision_pause(self.tried)).await;
+        self.tried += 1;
+        Ok(())
     }
 }
 

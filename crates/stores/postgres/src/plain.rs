@@ -10,8 +10,7 @@ use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Either, Executor as _, Postgres};
 
 use crate::connect::Database;
-use crate::error;
-use crate::script::{TRIES, values};
+use crate::script::{Patience, values};
 
 impl Plain for Database {
     fn dialect(&self) -> Dialect {
@@ -25,15 +24,11 @@ impl Plain for Database {
 
 impl Database {
     async fn transacted(&self, doing: &str, statements: &[Statement]) -> Result<Vec<Answer>, Error> {
-        let mut tried = 0;
+        let mut patience = Patience::new(self, doing);
         loop {
             match self.try_transact(statements).await {
                 Ok(answers) => return Ok(answers),
-                Err(cause) if error::is_collision(&cause) && tried < TRIES => {
-                    tokio::time::sleep(bind::collision_pause(tried)).await;
-                    tried += 1;
-                }
-                Err(cause) => return Err(error::classify(&self.place, doing, cause)),
+                Err(cause) => patience.wait(cause).await?,
             }
         }
     }
