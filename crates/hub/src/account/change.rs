@@ -65,8 +65,8 @@ pub struct NewCredentials {
         pattern = "^(aws-secretsmanager|aws-ssm|gcp-secretmanager|vault|encrypted|env|file)://[!-~]+$"
     )]
     pub signing_secret_ref: Option<String>,
-    #[serde(default)]
-    pub signing_algorithm: SignatureAlgorithm,
+    /// With it and no `signingSecretRef`, a secret is made, and shown once.
+    pub signing_algorithm: Option<SignatureAlgorithm>,
 }
 
 #[derive(Debug, Clone, Deserialize, ToSchema)]
@@ -157,7 +157,10 @@ impl Hub {
             Some(credentials) => {
                 let named = [&credentials.auth_token_ref, &credentials.signing_secret_ref];
                 may_name(actor, named.into_iter().flatten().next())?;
-                Made { secret: None, reference: credentials.signing_secret_ref.clone() }
+                match (&credentials.signing_secret_ref, credentials.signing_algorithm) {
+                    (None, Some(_)) => self.made_secret()?,
+                    (reference, _) => Made { secret: None, reference: reference.clone() },
+                }
             }
             None => self.made_secret()?,
         };

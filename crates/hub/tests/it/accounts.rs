@@ -12,6 +12,7 @@ use crate::site::{Site, on_every_database, root};
 on_every_database!(
     j01_an_account_comes_back_as_it_was_given,
     j10_a_fresh_secret_is_shown_once_and_the_old_one_stays,
+    j10_an_algorithm_with_no_reference_gets_a_secret,
     j01_a_job_must_name_an_active_account_of_its_client,
     j11_only_a_key_of_all_clients_names_references,
     a_payload_is_held_to_its_schema,
@@ -66,6 +67,20 @@ async fn j10_a_fresh_secret_is_shown_once_and_the_old_one_stays(site: &Site) {
     let previous = site.text("SELECT previous_signing_secret_ref FROM service_accounts").await;
     assert_eq!(previous.as_deref(), Some(before.as_str()));
     assert!(site.text("SELECT previous_until FROM service_accounts").await.is_some());
+}
+
+async fn j10_an_algorithm_with_no_reference_gets_a_secret(site: &Site) {
+    let bearer = json!({"authType": "BEARER", "authTokenRef": "env://TOKEN"});
+    let mut signing = bearer.clone();
+    signing["signingAlgorithm"] = json!("HMAC_SHA256");
+    for (code, credentials, signs) in [("plain", bearer, false), ("signed", signing, true)] {
+        let account = new(json!({"code": code, "name": "A", "webhookCredentials": credentials}));
+        let shown = site.hub.create_account(&root(), account).await.expect("an account");
+        assert_eq!(shown.signing_secret.is_some(), signs, "{code}");
+        let kept = shown.account.webhook_credentials.expect("credentials");
+        assert_eq!(kept.signing_secret_ref.is_some(), signs, "{code}");
+        assert_eq!(kept.auth_token_ref.as_deref(), Some("env://TOKEN"), "{code}");
+    }
 }
 
 async fn j01_a_job_must_name_an_active_account_of_its_client(site: &Site) {

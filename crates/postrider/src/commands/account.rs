@@ -3,9 +3,7 @@
 use std::io::Write as _;
 
 use postrider_hub::access::{Actor, ClientId};
-use postrider_hub::account::{
-    NewAccount, NewCredentials, Regenerate, ShownAccount, SignatureAlgorithm, WebhookAuthType,
-};
+use postrider_hub::account::{NewAccount, NewCredentials, Regenerate, ShownAccount, WebhookAuthType};
 
 use super::Desk;
 use crate::api;
@@ -56,7 +54,7 @@ fn named(credentials: CredentialArgs) -> Option<NewCredentials> {
         auth_type,
         auth_token_ref,
         signing_secret_ref: signing,
-        signing_algorithm: SignatureAlgorithm::default(),
+        signing_algorithm: None,
     })
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use postrider_hub::access::Actor;
-use postrider_hub::account::{NewAccount, NewCredentials, SignatureAlgorithm};
+use postrider_hub::account::{NewAccount, NewCredentials};
 use postrider_seams::Secret;
 use postrider_secrets::Keyring;
 use postrider_transport_webhook::sign;
@@ -71,7 +71,7 @@ pub async fn account(desk: &Desk) -> Result<String, Failure> {
         auth_type: None,
         auth_token_ref: None,
         signing_secret_ref: Some(format!("file://{SECRET_FILE}")),
-        signing_algorithm: SignatureAlgorithm::default(),
+        signing_algorithm: None,
     };
     let new = NewAccount {
         code: "shop".to_owned(),
