@@ -144,6 +144,16 @@ CREATE UNIQUE INDEX {unless} postrider_api_keys_prefix ON postrider_api_keys (pr
 
 CREATE UNIQUE INDEX {unless} postrider_api_keys_first ON postrider_api_keys (first_admin);
 
+CREATE TABLE IF NOT EXISTS postrider_sessions (
+    id {id} NOT NULL PRIMARY KEY,
+    hash {short} NOT NULL,
+    key_id {id} NOT NULL,
+    expires_at {time} NOT NULL,
+    created_at {stamp}
+){options};
+
+CREATE UNIQUE INDEX {unless} postrider_sessions_hash ON postrider_sessions (hash);
+
 CREATE TABLE IF NOT EXISTS postrider_audit (
     id {id} NOT NULL PRIMARY KEY,
     {at} {stamp},

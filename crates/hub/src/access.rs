@@ -1,9 +1,10 @@
-//! Who asks, and what they may: API keys, roles, client scope.
+//! Who asks, and what they may: API keys, sessions, roles, client scope.
 //!
 //! Invariant: a key is stored as the SHA-256 of 256 random bits, found by its prefix, compared in constant time, and
 //! shown once, when it is made.
 
 mod key;
+mod session;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -12,6 +13,7 @@ use crate::Error;
 
 pub(crate) use key::hex;
 pub use key::{ApiKey, ClientId, NewKey, ShownKey};
+pub use session::{Session, SignedIn};
 
 /// What a key may do. Each role may do what those before it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]

@@ -53,14 +53,21 @@ pub fn now_and(dialect: Dialect, seconds: i64) -> String {
 impl Sheet {
     /// What a SELECT lists, for [`Reader`] to read.
     pub fn listed(&self, dialect: Dialect) -> String {
+        self.listed_of(dialect, "t")
+    }
+
+    /// The same, where the table goes by another alias.
+    pub fn listed_of(&self, dialect: Dialect, alias: &str) -> String {
         let column = |(name, kind): &Column| {
             let name = quoted(dialect, name);
             match (kind, dialect) {
                 (Kind::Time, Dialect::Postgres) => {
-                    format!("to_char(t.{name} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
+                    format!("to_char({alias}.{name} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
                 }
-                (Kind::Time, Dialect::Mysql) => format!("DATE_FORMAT(t.{name}, '%Y-%m-%dT%H:%i:%s.%fZ')"),
-                _ => format!("t.{name}"),
+                (Kind::Time, Dialect::Mysql) => {
+                    format!("DATE_FORMAT({alias}.{name}, '%Y-%m-%dT%H:%i:%s.%fZ')")
+                }
+                _ => format!("{alias}.{name}"),
             }
         };
         let columns: Vec<String> = self.columns.iter().map(column).collect();

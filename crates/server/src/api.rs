@@ -36,6 +36,9 @@ pub use openapi::document;
 pub use problem::Problem;
 
 use self::admit::{admit, refuse_unknown};
+use crate::console::{self, guard_data};
+
+pub(crate) use body::{is_json, parsed, taken};
 
 /// What the API works with. The hub is there once its database could be opened.
 #[derive(Clone)]
@@ -79,21 +82,23 @@ impl Api {
         let _ = self.hub.set(hub);
     }
 
-    fn hub(&self) -> Result<&Arc<Hub>, Problem> {
+    pub(crate) fn hub(&self) -> Result<&Arc<Hub>, Problem> {
         self.hub.get().ok_or_else(Problem::away)
     }
 
     /// Does this header open anything?
     pub(crate) async fn admits(&self, headers: &axum::http::HeaderMap) -> Result<(), Problem> {
-        self.actor(headers).await.map(|_| ())
+        self.actor(&axum::http::Method::GET, headers).await.map(|_| ())
     }
 
-    /// Every route: for the listener, or to be asked without a socket.
+    /// Every route, the console's too: for the listener, or to be asked without a socket.
     pub fn into_routes(self) -> Router {
         let (routes, _) = described().split_for_parts();
         let closed = routes.fallback(refuse_unknown).method_not_allowed_fallback(admit::refuse_method);
-        let closed = closed.layer(middleware::from_fn_with_state(self.clone(), admit)).with_state(self);
-        Router::new().nest("/api/v1", closed).merge(reference::routes())
+        let closed =
+            closed.layer(middleware::from_fn_with_state(self.clone(), admit)).with_state(self.clone());
+        let api = Router::new().nest("/api/v1", closed).merge(reference::routes());
+        api.layer(middleware::from_fn(guard_data)).merge(console::routes(self))
     }
 }
 

@@ -66,7 +66,8 @@ impl Listener {
         metrics: Metrics,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        axum::serve(self.socket, routes(lanes, figures, api, metrics)).with_graceful_shutdown(shutdown).await
+        let routes = routes(lanes, figures, api, metrics).into_make_service_with_connect_info::<SocketAddr>();
+        axum::serve(self.socket, routes).with_graceful_shutdown(shutdown).await
     }
 }
 

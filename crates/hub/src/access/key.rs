@@ -20,7 +20,7 @@ use crate::{Error, Hub, Moment};
 /// What every key starts with, so that scanners find those that leaked.
 const MARK: &str = "pr_";
 
-const SHEET: Sheet = Sheet {
+pub(super) const SHEET: Sheet = Sheet {
     table: "postrider_api_keys",
     columns: &[
         ("id", Kind::Text),
@@ -103,7 +103,7 @@ impl Secret {
     }
 }
 
-fn hashed(key: &str) -> String {
+pub(super) fn hashed(key: &str) -> String {
     hex(digest(&SHA256, key.as_bytes()).as_ref())
 }
 
@@ -121,7 +121,7 @@ fn prefix_of(key: &str) -> Option<&str> {
     fine.then(|| &key[..MARK.len() + 16])
 }
 
-fn read(row: Vec<postrider_seams::row::Value>) -> Result<ApiKey, Error> {
+pub(super) fn read(row: Vec<postrider_seams::row::Value>) -> Result<ApiKey, Error> {
     let mut row = Reader::new(row);
     Ok(ApiKey {
         id: row.word(),
@@ -149,9 +149,8 @@ impl Hub {
             ),
         )
         .text(prefix)
-        .push(" AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ")
-        .push(now(dialect))
-        .push(")");
+        .push(" AND ")
+        .push(&opens(dialect));
         let Some(mut row) = self.first("look up an API key", find).await? else { return Ok(None) };
         let stored = Reader::new(vec![row.remove(0)]).word();
         if !bool::from(stored.as_bytes().ct_eq(hashed(key).as_bytes())) {
@@ -164,7 +163,7 @@ impl Hub {
     }
 
     /// Notes the use, at most once a minute.
-    async fn touch(&self, id: &str) -> Result<(), Error> {
+    pub(super) async fn touch(&self, id: &str) -> Result<(), Error> {
         if !self.used.is_due(id) {
             return Ok(());
         }
@@ -263,6 +262,11 @@ impl Hub {
         let dialect = self.dialect();
         Draft::new(dialect, SHEET.selected(dialect)).push(" WHERE t.id = ").text(id)
     }
+}
+
+/// Does the key `t` open anything now?
+pub(super) fn opens(dialect: Dialect) -> String {
+    format!("t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > {})", now(dialect))
 }
 
 /// Would a caller see nothing with it that it doesn't see itself?

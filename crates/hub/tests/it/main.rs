@@ -9,4 +9,5 @@ mod jobs;
 mod keys;
 mod moves;
 mod plans;
+mod sessions;
 mod tables;

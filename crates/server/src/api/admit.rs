@@ -8,6 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use postrider_hub::access::{Actor, Role, Scope};
 
 use super::{Api, Problem};
+use crate::console::{cookie, session_is_meant};
 
 /// Who asks. Only routes behind [`admit`] have one.
 pub struct Caller(pub Actor);
@@ -40,20 +41,49 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
+/// What somebody was let in with.
+#[derive(Clone)]
+pub enum Pass {
+    Key(String),
+    Session(String),
+}
+
+impl Pass {
+    /// A key is looked at first, right or wrong.
+    fn of(headers: &HeaderMap) -> Option<Self> {
+        let Some(given) = headers.get(header::AUTHORIZATION) else {
+            return cookie::session(headers).map(|token| Self::Session(token.to_owned()));
+        };
+        let (scheme, key) = given.to_str().ok()?.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| Self::Key(key.trim().to_owned()))
+    }
+}
+
 impl Api {
-    pub(super) async fn actor(&self, headers: &HeaderMap) -> Result<Actor, Problem> {
-        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let key = given.and_then(|value| {
-            let (scheme, key) = value.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
-        });
-        let key = key.ok_or_else(Problem::unauthorized)?;
-        self.hub()?.authenticate(key).await?.ok_or_else(Problem::unauthorized)
+    /// Whoever brings a key, or a session's cookie; a change by a cookie needs its token besides.
+    pub(super) async fn actor(&self, method: &Method, headers: &HeaderMap) -> Result<Actor, Problem> {
+        let pass = Pass::of(headers).ok_or_else(Problem::unauthorized)?;
+        match &pass {
+            Pass::Session(token) if !method.is_safe() => {
+                let session = self.hub()?.session(token).await?.ok_or_else(Problem::unauthorized)?;
+                session_is_meant(&session, headers)?;
+                Ok(session.actor)
+            }
+            pass => self.bearer(pass).await?.ok_or_else(Problem::unauthorized),
+        }
+    }
+
+    /// Who this is now; `None` where it opens nothing any more.
+    pub(super) async fn bearer(&self, pass: &Pass) -> Result<Option<Actor>, Problem> {
+        Ok(match pass {
+            Pass::Key(key) => self.hub()?.authenticate(key).await?,
+            Pass::Session(token) => self.hub()?.session(token).await?.map(|session| session.actor),
+        })
     }
 }
 
 pub async fn admit(State(api): State<Api>, mut request: Request, next: Next) -> Response {
-    match api.actor(request.headers()).await {
+    match api.actor(request.method(), request.headers()).await {
         Ok(actor) => {
             request.extensions_mut().insert(actor);
             next.run(request).await

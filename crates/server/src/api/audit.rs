@@ -15,7 +15,7 @@ use super::{Api, Problem};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct AuditParams {
-    /// `dispatchJob`, `subscription`, `serviceAccount`, `pool`, `schema`, `apiKey`, `event`, `lane`
+    /// `dispatchJob`, `subscription`, `serviceAccount`, `pool`, `schema`, `apiKey`, `event`, `lane`, `session`
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     entity: Option<String>,
     #[param(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]

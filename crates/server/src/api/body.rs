@@ -54,7 +54,7 @@ fn not_json() -> Problem {
     )
 }
 
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
@@ -64,7 +64,7 @@ async fn read(request: Request, limit: usize) -> Result<Bytes, Problem> {
     if is_json(request.headers()) { taken(request, limit).await } else { Err(not_json()) }
 }
 
-pub(super) async fn taken(request: Request, limit: usize) -> Result<Bytes, Problem> {
+pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Problem> {
     let too_large = || {
         let text = format!("must have at most {limit} bytes");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body {text}"))
@@ -87,7 +87,7 @@ pub(super) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
     })
 }
 
-pub(super) fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+pub(crate) fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value: T = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();

@@ -5,6 +5,7 @@
 mod site;
 
 mod access;
+mod console;
 mod desk;
 mod document;
 mod refusals;

@@ -1,0 +1,110 @@
+//! The pages' files, in the binary. A new file is one line here.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use axum::extract::Path;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+
+struct Asset {
+    name: &'static str,
+    bytes: &'static [u8],
+}
+
+macro_rules! assets {
+    ($($name:literal),* $(,)?) => { &[$(Asset { name: $name, bytes: include_bytes!($name) }),*] };
+}
+
+const ASSETS: &[Asset] = assets![
+    "index.html",
+    "login.html",
+    "icon.svg",
+    "style.css",
+    "js/api.js",
+    "js/check.js",
+    "js/dom.js",
+    "js/form.js",
+    "js/hub.js",
+    "js/jobs.js",
+    "js/keys.js",
+    "js/lane.js",
+    "js/main.js",
+    "js/overview.js",
+    "js/plot.js",
+    "js/row.js",
+    "js/words.js",
+];
+
+impl Asset {
+    fn kind(&self) -> &'static str {
+        match self.name.rsplit('.').next() {
+            Some("html") => "text/html; charset=utf-8",
+            Some("css") => "text/css; charset=utf-8",
+            Some("js") => "text/javascript; charset=utf-8",
+            Some("svg") => "image/svg+xml",
+            _ => "application/octet-stream",
+        }
+    }
+
+    /// The same for the same bytes.
+    fn tag(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.bytes.hash(&mut hasher);
+        format!("\"{:016x}\"", hasher.finish())
+    }
+}
+
+fn find(name: &str) -> Option<&'static Asset> {
+    ASSETS.iter().find(|asset| asset.name == name)
+}
+
+/// A page's text.
+pub fn text(name: &str) -> &'static str {
+    let asset = find(name).expect("only pages that are in the table are asked for");
+    std::str::from_utf8(asset.bytes).expect("our pages are UTF-8")
+}
+
+/// A file, or the word that the browser has it already. Asked for anew each time, so that a new version shows at once.
+pub fn answer(name: &str, headers: &HeaderMap) -> Response {
+    let Some(asset) = find(name) else { return StatusCode::NOT_FOUND.into_response() };
+    let tag = asset.tag();
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    let head = [(header::CACHE_CONTROL, "no-cache".to_owned()), (header::ETAG, tag.clone())];
+    if known.is_some_and(|known| known.split(',').any(|known| known.trim().trim_start_matches("W/") == tag)) {
+        return (StatusCode::NOT_MODIFIED, head).into_response();
+    }
+    (head, [(header::CONTENT_TYPE, asset.kind())], asset.bytes).into_response()
+}
+
+/// `/console/{file}`: what the pages load. The pages themselves have addresses of their own.
+pub async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
+    let is_page = matches!(name.as_str(), "index.html" | "login.html");
+    if is_page { StatusCode::NOT_FOUND.into_response() } else { answer(&name, &headers) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ASSETS;
+
+    /// Every file in the folder is served, and every page keeps to the policy: no script and no style in its text.
+    #[test]
+    fn every_file_is_in_the_table_and_no_page_has_inline_code() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/console");
+        let names = |below: &str| -> Vec<String> {
+            let entries = std::fs::read_dir(folder.join(below)).expect("the folder is there");
+            let names =
+                entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
+            names.filter(|name| name.contains('.') && name.rsplit('.').next() != Some("rs")).collect()
+        };
+        let below = names("js").into_iter().map(|name| format!("js/{name}"));
+        for name in names("").into_iter().chain(below) {
+            assert!(ASSETS.iter().any(|asset| asset.name == name), "{name} is not in the table of assets");
+        }
+        for page in ["index.html", "login.html"] {
+            let text = super::text(page);
+            for inline in ["<style", "style=", "<script>", "onclick=", "onload=", "javascript:", "://"] {
+                assert!(!text.contains(inline), "{page} has {inline}");
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Headers that keep a page to itself: what it may load, who may frame it, what it tells others.
+
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::Response;
+
+/// Our own files and our own API; no text of a page is code.
+const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                           connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; \
+                           frame-ancestors 'none'";
+
+/// An answer of the API is no page.
+const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
+
+pub async fn pages(request: Request, next: Next) -> Response {
+    guarded(next.run(request).await, PAGE_POLICY)
+}
+
+/// For the API: what is there already stays.
+pub async fn data(request: Request, next: Next) -> Response {
+    let mut answer = guarded(next.run(request).await, DATA_POLICY);
+    answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    answer
+}
+
+/// The answer with its policy, unless it has one, and what all answers have.
+fn guarded(mut answer: Response, policy: &'static str) -> Response {
+    let all: [(HeaderName, &'static str); 5] = [
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    for (name, value) in all {
+        answer.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    answer
+}

@@ -1,0 +1,172 @@
+//! Signing in with an API key, and out.
+
+use std::net::SocketAddr;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{ConnectInfo, FromRequestParts as _, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{Html, IntoResponse as _, Redirect, Response};
+use postrider_hub::access::{Scope, Session, SignedIn};
+use postrider_hub::{Fault, Moment};
+use serde::{Deserialize, Serialize};
+
+use super::attempts::Who;
+use super::{Console, assets, cookie};
+use crate::api::{Problem, is_json, parsed, taken};
+
+/// More than any key has.
+const LARGEST: usize = 4 << 10;
+
+/// Who is signed in.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct View {
+    role: &'static str,
+    /// The clients whose things it may see; empty: all.
+    client_ids: Vec<String>,
+    key_name: String,
+    /// For the header `x-csrf-token` of every request that changes something.
+    csrf: String,
+    expires_at: Option<Moment>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    key: String,
+}
+
+fn view(session: Session) -> View {
+    let client_ids = match session.actor.scope {
+        Scope::All => Vec::new(),
+        Scope::Only(clients) => clients,
+    };
+    View {
+        role: session.actor.role.name(),
+        client_ids,
+        key_name: session.actor.name,
+        csrf: session.csrf,
+        expires_at: session.expires_at,
+    }
+}
+
+pub async fn page() -> Response {
+    shown(StatusCode::OK, "")
+}
+
+/// The form, with why the last try failed.
+fn shown(status: StatusCode, refusal: &str) -> Response {
+    let notice = match refusal {
+        "" => String::new(),
+        text => format!("<p class=\"notice bad\" role=\"alert\">{text}</p>"),
+    };
+    let page = assets::text("login.html").replace("<!--refusal-->", &notice);
+    let mut answer = (status, Html(page)).into_response();
+    answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
+}
+
+/// Takes a key, as JSON or from the form, and answers with a session's cookie.
+pub async fn enter(State(console): State<Console>, request: Request) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let by_form = !is_json(&parts.headers);
+    let who = ConnectInfo::<SocketAddr>::from_request_parts(&mut parts, &()).await.ok();
+    let who = who.map(|ConnectInfo(address)| address.ip());
+    let headers = parts.headers.clone();
+    let request = Request::from_parts(parts, body);
+    let entered = match taken(request, LARGEST).await {
+        Ok(bytes) => entered(&console, &headers, &bytes, who, by_form).await,
+        Err(problem) => Err(problem),
+    };
+    match entered {
+        Ok(signed) => welcomed(signed, &headers, by_form),
+        Err(problem) if by_form => shown(problem.status(), refusal(&problem)),
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn entered(
+    console: &Console,
+    headers: &HeaderMap,
+    body: &Bytes,
+    who: Who,
+    by_form: bool,
+) -> Result<SignedIn, Problem> {
+    if is_from_elsewhere(headers) {
+        return Err(Problem::forbidden("signing in is for our own page, not for another site's"));
+    }
+    let key = if by_form { from_form(body) } else { Some(parsed::<Entry>(body)?.key) };
+    let key = key.ok_or_else(|| Problem::invalid("key", "is missing"))?;
+    if !console.attempts.take(who) {
+        tracing::warn!(?who, "too many failed tries to sign in");
+        return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many failed tries: wait a minute"));
+    }
+    let signed = console.api.hub()?.sign_in(key.trim()).await?;
+    let signed = signed.ok_or_else(|| {
+        tracing::warn!(?who, "somebody tried to sign in with a key that opens nothing");
+        let fault = Fault::new("key", "must be an API key that opens something");
+        Problem::new(StatusCode::UNAUTHORIZED, "this key opens nothing").at(vec![fault])
+    })?;
+    console.attempts.forgive(who);
+    Ok(signed)
+}
+
+fn welcomed(signed: SignedIn, headers: &HeaderMap, by_form: bool) -> Response {
+    let cookie = cookie::made(&signed.token, cookie::is_secure(headers));
+    let head = [(header::SET_COOKIE, cookie), (header::CACHE_CONTROL, "no-store".to_owned())];
+    if by_form {
+        return (head, Redirect::to("/")).into_response();
+    }
+    (head, Json(view(signed.session))).into_response()
+}
+
+/// What the form says; never a word of what was typed.
+fn refusal(problem: &Problem) -> &'static str {
+    match problem.status() {
+        StatusCode::UNAUTHORIZED | StatusCode::UNPROCESSABLE_ENTITY => "This key opens nothing.",
+        StatusCode::TOO_MANY_REQUESTS => "Too many failed tries: wait a minute.",
+        StatusCode::FORBIDDEN => "That came from another site.",
+        _ => "The database is away; try again later.",
+    }
+}
+
+/// Browsers say where a request comes from; a program says nothing.
+fn is_from_elsewhere(headers: &HeaderMap) -> bool {
+    let from = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
+    from.is_some_and(|from| !matches!(from, "same-origin" | "none"))
+}
+
+/// `key=…` of a form's body. A key has no character that a form would write otherwise, but for blanks around it.
+fn from_form(body: &[u8]) -> Option<String> {
+    let body = std::str::from_utf8(body).ok()?;
+    let key = body.split('&').find_map(|pair| pair.strip_prefix("key="))?;
+    Some(key.replace('+', " "))
+}
+
+/// Who is signed in here.
+pub async fn session(State(console): State<Console>, headers: HeaderMap) -> Result<Response, Problem> {
+    let token = cookie::session(&headers).ok_or_else(Problem::unauthorized)?;
+    let session = console.api.hub()?.session(token).await?.ok_or_else(Problem::unauthorized)?;
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(view(session))).into_response())
+}
+
+/// Ends the session; the cookie is taken away whether there was one or not.
+pub async fn leave(State(console): State<Console>, headers: HeaderMap) -> Result<Response, Problem> {
+    let gone = (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie::taken_away())]);
+    let Some(token) = cookie::session(&headers) else { return Ok(gone.into_response()) };
+    let Some(session) = console.api.hub()?.session(token).await? else { return Ok(gone.into_response()) };
+    session_is_meant(&session, &headers)?;
+    console.api.hub()?.sign_out(token).await?;
+    Ok(gone.into_response())
+}
+
+/// Did a page of ours ask, not one that only made the browser send its cookie?
+pub(crate) fn session_is_meant(session: &Session, headers: &HeaderMap) -> Result<(), Problem> {
+    let given = headers.get("x-csrf-token").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if session.is_meant_by(given) {
+        return Ok(());
+    }
+    let fault = Fault::beside("x-csrf-token", "must be what GET /console/session says");
+    Err(Problem::forbidden("a change by a session needs its x-csrf-token").at(vec![fault]))
+}
