@@ -1,11 +1,17 @@
 // The public API, called as any other program calls it; the session cookie stands for the key.
+//
+// Owns: requests, refusals, and what the one who is signed in may do. The server decides; `may` only hides what it would refuse.
 
 let csrf = "";
-export const session = { role: "viewer", name: "" };
+export const session = { role: "viewer", keyName: "", clientIds: [] };
 
-const RANKS = ["viewer", "producer", "operator", "admin"];
-/** Whether who is signed in has this role or more. */
-export const may = (role) => RANKS.indexOf(session.role) >= RANKS.indexOf(role);
+const ROLES = ["viewer", "producer", "operator", "admin"];
+
+/** Whether the session has this role or more. */
+export const may = (role) => ROLES.indexOf(session.role) >= ROLES.indexOf(role);
+
+/** Lanes belong to no client: they are for keys of all clients. */
+export const seesLanes = () => !session.clientIds?.length;
 
 /** A refusal in the API's own words. */
 export class Refused extends Error {
@@ -16,16 +22,38 @@ export class Refused extends Error {
   }
 }
 
-async function call(method, path, body, type = "application/json") {
+const bar = document.getElementById("progress");
+let open = 0;
+
+/** Shows the thin line at the top while answers are awaited. */
+function busy(by) {
+  open += by;
+  if (bar) bar.hidden = open === 0;
+}
+
+async function ask(method, path, body) {
   const headers = { accept: "application/json" };
   if (method !== "GET") headers["x-csrf-token"] = csrf;
-  if (body !== undefined) headers["content-type"] = type;
-  const answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), credentials: "same-origin" });
-  if (answer.status === 401) { location.href = "/console/login"; throw new Refused({ detail: "signed out" }, 401); }
-  const text = await answer.text();
-  const said = text && (answer.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : {};
-  if (!answer.ok) throw new Refused(said, answer.status);
-  return said;
+  if (body !== undefined) headers["content-type"] = "application/json";
+  try {
+    return await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), credentials: "same-origin" });
+  } catch {
+    throw new Refused({ detail: "Postrider did not answer. Is it running, and can this browser reach it?" }, 0);
+  }
+}
+
+async function call(method, path, body) {
+  busy(1);
+  try {
+    const answer = await ask(method, path, body);
+    const text = await answer.text();
+    const said = text && (answer.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : {};
+    if (answer.status === 401 && !path.endsWith("/login")) location.assign("/console/login");
+    if (!answer.ok) throw new Refused(said, answer.status);
+    return said;
+  } finally {
+    busy(-1);
+  }
 }
 
 const query = (parameters) => {
@@ -35,8 +63,15 @@ const query = (parameters) => {
 
 export const get = (path, parameters) => call("GET", `/api/v1${path}${query(parameters)}`);
 export const post = (path, body) => call("POST", `/api/v1${path}`, body);
-export const put = (path, body) => call("PUT", `/api/v1${path}`, body);
+export const replace = (path, body) => call("PUT", `/api/v1${path}`, body);
 export const segment = encodeURIComponent;
+
+/** The source of a mail, as text. */
+export async function source(path) {
+  const answer = await ask("GET", `/api/v1${path}`);
+  if (!answer.ok) throw new Refused(await answer.json().catch(() => ({})), answer.status);
+  return answer.text();
+}
 
 /** Who is signed in. */
 export async function enter() {
@@ -47,13 +82,7 @@ export async function enter() {
 
 export async function leave() {
   await call("POST", "/console/logout");
-  location.href = "/console/login";
+  location.assign("/console/login");
 }
 
-/** Calls back with every overview that the server sends, and with null while none comes. */
-export function follow(seen) {
-  const source = new EventSource("/api/v1/overview/stream");
-  source.addEventListener("overview", (event) => seen(JSON.parse(event.data)));
-  source.onerror = () => seen(null);
-  return () => source.close();
-}
+export const login = (key) => call("POST", "/console/login", { key });

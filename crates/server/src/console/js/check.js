@@ -1,17 +1,24 @@
-// What `postrider check` says, with the statements that would mend it.
+// What `postrider check` says of every lane's table, with the statements that mend it.
 
 import { get } from "./api.js";
-import { h, toast } from "./dom.js";
+import { again, h } from "./dom.js";
+import { button, code, empty, heading, mark, section } from "./parts.js";
+import { plural } from "./words.js";
 
 const TONES = { ok: "good", warning: "warn", error: "bad" };
+const ORDER = ["error", "warning", "ok"];
 
 export async function check() {
   const { lanes } = await get("/check");
-  return [h("h1", {}, "Check"), lanes.map((lane) => h("section", { class: "card" }, h("h2", {}, lane.lane), lane.findings.map(finding))), h("p", {})].flat();
+  const all = lanes.flatMap((lane) => lane.findings);
+  const amiss = all.filter((finding) => finding.level !== "ok").length;
+  const under = amiss ? `${plural(amiss, "thing")} to look at. The statements change nothing until you run them.` : "The tables are as the lanes need them.";
+  return [heading("Check", { actions: [button("Check again", again)], under }), lanes.length ? lanes.map(told) : empty("No lane runs here", "There is nothing to check.")];
 }
 
-function finding({ level, text, mend }) {
-  const copy = async () => { await navigator.clipboard.writeText(mend); toast("Copied."); };
-  return h("div", {}, h("p", {}, h("span", { class: `badge ${TONES[level]}` }, level), " ", text),
-    mend && h("div", { class: "row" }, h("pre", { class: "grow", tabindex: 0 }, mend), h("button", { type: "button", onclick: copy }, "Copy")));
+function told(lane) {
+  const worst = ORDER.find((level) => lane.findings.some((finding) => finding.level === level)) ?? "ok";
+  const sorted = [...lane.findings].sort((a, b) => ORDER.indexOf(a.level) - ORDER.indexOf(b.level));
+  return section(lane.name, h("ul", { class: "findings" }, sorted.map(({ level, text, mend }) =>
+    h("li", {}, h("div", {}, mark(level, TONES[level]), h("span", {}, text)), mend && code(mend, "What mends it")))), { actions: worst === "ok" ? [mark("all well", "good")] : [] });
 }

@@ -1,54 +1,95 @@
-// A form in a dialog, made from a list of fields. The API's own words stand beside the field that they are about.
+// A form in a dialog, made from a list of fields. What the API refuses stands beside the field that it is about.
+//
+// A field: { name, label, hint, kind, required, options, value, once, whole }. `once`: only when something is made; `whole`:
+// across the dialog. Kinds: text, number, url, choice, json, lines (one entry a line), pairs (`name: value` a line),
+// datetime-local.
 
 import { h } from "./dom.js";
+import { dialog } from "./dialog.js";
 
-/** Asks for the fields and hands the body to `send`; what `send` refuses is shown and may be mended. */
-export function edit(title, fields, values, send) {
-  const changing = Object.keys(values).length > 0;
-  const asked = fields.filter((field) => field.kind !== "fixed" && !(changing && field.once));
+/** Asks for the fields and hands the body to `send`; what `send` refuses may be mended. */
+export function form(title, fields, values, verb, send) {
+  const asked = fields.filter((field) => !(values && field.once)).map((field) => [field, control(field, values?.[field.name] ?? field.value)]);
   const general = h("p", { class: "mistake", role: "alert" });
-  const inputs = asked.map((field) => [field, input(field, values[field.name] ?? field.value ?? "")]);
-  const close = () => { dialog.close(); dialog.remove(); };
-  const submit = async (event) => {
-    event.preventDefault();
-    general.textContent = "";
-    inputs.forEach(([, part]) => { part.mistake.textContent = ""; });
-    try {
-      await send(body(fields, inputs));
-      close();
-    } catch (error) {
-      const left = (error.errors ?? []).filter((mistake) => !put(inputs, mistake));
-      general.textContent = left.length ? left.map((mistake) => `${mistake.field ?? ""} ${mistake.message ?? ""}`).join("; ") : error.errors?.length ? "" : error.message;
-    }
-  };
-  const dialog = h("dialog", { "aria-label": title }, h("h1", {}, title),
-    h("form", { onsubmit: submit }, inputs.map(([field, part]) => [h("label", { for: part.control.id }, field.label), part.control, part.mistake]), general,
-      h("div", { class: "row end" }, h("button", { type: "button", onclick: close }, "Leave it"), h("button", { class: "primary" }, "Save"))));
-  document.body.append(dialog);
-  dialog.showModal();
+  dialog(title, (close) => {
+    const submit = h("button", { class: "primary" }, verb);
+    const sent = async (event) => {
+      event.preventDefault();
+      general.textContent = "";
+      asked.forEach(([, part]) => tell(part, ""));
+      submit.disabled = true;
+      try {
+        await send(read(asked));
+        close();
+      } catch (error) {
+        complain(asked, general, error);
+      } finally {
+        submit.disabled = false;
+      }
+    };
+    return h("form", { onsubmit: sent, novalidate: true },
+      asked.map(([field, part]) => h("div", { class: `field ${field.kind ?? ""} ${field.whole ? "whole" : ""}` },
+        h("label", { for: part.input.id }, field.label, field.required && h("span", { class: "soft" }, " (required)")),
+        part.input, field.hint && h("p", { class: "hint", id: `${part.input.id}-hint` }, field.hint), part.mistake)),
+      general, h("div", { class: "buttons" }, h("button", { type: "button", onclick: close }, "Leave it"), submit));
+  });
 }
 
-function input(field, value) {
+function control(field, value) {
   const id = `field-${field.name}`;
-  const mistake = h("div", { class: "mistake", id: `${id}-mistake` });
-  const common = { id, name: field.name, required: field.required, "aria-describedby": `${id}-mistake` };
-  const control = field.options ? h("select", common, field.options.map((one) => h("option", { value: one, selected: one === value }, one)))
-    : field.kind === "json" ? h("textarea", { ...common, spellcheck: "false" }, "{}")
-    : h("input", { ...common, type: field.kind ?? "text", value });
-  return { control, mistake };
+  const mistake = h("p", { class: "mistake", id: `${id}-mistake` });
+  const common = { id, name: field.name, required: field.required, "aria-describedby": `${id}-mistake${field.hint ? ` ${id}-hint` : ""}` };
+  return { input: input(field, common, value), mistake };
 }
 
-function body(fields, inputs) {
-  const body = Object.fromEntries(fields.filter((field) => field.kind === "fixed").map((field) => [field.name, field.value]));
-  for (const [field, { control }] of inputs) {
-    if (control.value === "") continue;
-    body[field.name] = field.kind === "number" ? Number(control.value) : field.kind === "json" ? JSON.parse(control.value) : control.value;
+function input(field, common, value) {
+  switch (field.kind) {
+    case "choice":
+      return h("select", common, field.options.map(([name, text]) => h("option", { value: name, selected: name === (value ?? "") }, text)));
+    case "json":
+      return h("textarea", { ...common, rows: 6, spellcheck: "false" }, value === undefined || value === null ? "" : JSON.stringify(value, null, 2));
+    case "lines":
+      return h("textarea", { ...common, rows: 2, spellcheck: "false" }, (value ?? []).join("\n"));
+    case "pairs":
+      return h("textarea", { ...common, rows: 2, spellcheck: "false" }, Object.entries(value ?? {}).map((pair) => pair.join(": ")).join("\n"));
+    default:
+      return h("input", { ...common, type: field.kind ?? "text", value: value ?? "", autocomplete: "off", spellcheck: "false" });
+  }
+}
+
+/** What was typed; fields without anything are left out. */
+function read(asked) {
+  const body = {};
+  for (const [field, { input: box }] of asked) {
+    const value = told(field, box.value.trim());
+    if (value !== undefined) body[field.name] = value;
   }
   return body;
 }
 
-function put(inputs, mistake) {
-  const found = inputs.find(([field]) => mistake.field === field.name || mistake.pointer === `/${field.name}`);
-  if (found) found[1].mistake.textContent = mistake.message;
-  return Boolean(found);
+function told(field, text) {
+  const entries = () => text.split("\n").map((line) => line.trim()).filter(Boolean);
+  if (field.kind === "lines") return entries();
+  if (field.kind === "pairs") return Object.fromEntries(entries().map((line) => line.split(/:\s*(.*)/s).slice(0, 2)));
+  if (text === "") return undefined;
+  if (field.kind === "number") return Number(text);
+  if (field.kind === "datetime-local") return new Date(text).toISOString();
+  if (field.kind !== "json") return text;
+  try { return JSON.parse(text); } catch (error) {
+    throw Object.assign(new Error("see above"), { errors: [{ field: field.name, message: `is no JSON: ${error.message}` }] });
+  }
+}
+
+function tell(part, text) {
+  part.mistake.textContent = text;
+  if (text) part.input.setAttribute("aria-invalid", "true"); else part.input.removeAttribute("aria-invalid");
+}
+
+function complain(asked, general, error) {
+  const errors = error.errors ?? [];
+  const about = (mistake) => asked.find(([field]) => mistake.field === field.name || mistake.field?.startsWith(`${field.name}.`) || mistake.field?.startsWith(`${field.name}[`));
+  for (const mistake of errors) if (about(mistake)) tell(about(mistake)[1], mistake.message);
+  const left = errors.filter((mistake) => !about(mistake)).map((mistake) => `${mistake.field} ${mistake.message}`);
+  general.textContent = errors.length ? left.join("; ") : error.message;
+  asked.find(([, part]) => part.mistake.textContent)?.[1].input.focus();
 }

@@ -1,78 +1,73 @@
-// Webhook jobs: found by what they are about, with every attempt.
+// Webhook jobs, as the API lists them: found by what they are about. Keys of one client see their own.
 
 import { get, may, post, segment } from "./api.js";
-import { confirm, h, state, table, toast } from "./dom.js";
-import { timeline } from "./row.js";
-import { moment } from "./words.js";
+import { confirm } from "./dialog.js";
+import { h, put } from "./dom.js";
+import { button, empty, heading, mark, roleTone, when } from "./parts.js";
+import { pages, table } from "./table.js";
+import { attempt, toast } from "./toast.js";
+import { plural } from "./words.js";
 
-const ROLES = { COMPLETED: "delivered", ERROR: "dead", IN_PROGRESS: "claimed" };
-const STATES = ["", "PENDING", "QUEUED", "IN_PROGRESS", "COMPLETED", "ERROR", "CANCELLED"];
+export const ROLES = { QUEUED: "ready", PENDING: "waiting", COMPLETED: "delivered", ERROR: "dead", IN_PROGRESS: "claimed", CANCELLED: "cancelled" };
+const FIELDS = [["code", "Code"], ["clientId", "Client"], ["eventId", "Event"], ["subscriptionId", "Subscription"]];
 
-export async function jobs({ page, parameters }) {
-  const results = h("div", {});
-  const field = (name, label) => h("input", { name, type: "search", placeholder: label, "aria-label": label, value: parameters.get(name) ?? "", maxlength: 255 });
-  const form = h("form", { class: "row", role: "search", onsubmit: (event) => { event.preventDefault(); look(); } },
-    h("select", { name: "status", "aria-label": "Status" }, STATES.map((one) => h("option", { value: one, selected: one === parameters.get("status") }, one || "any status"))),
-    field("code", "code"), field("clientId", "client"), field("subscriptionId", "subscription"), field("messageGroup", "group"),
-    h("button", { class: "primary" }, "Find"));
-
-  async function look(cursor) {
-    try {
-      const found = await get("/dispatch-jobs", { ...Object.fromEntries(new FormData(form)), cursor });
-      const sheet = table([
-        ["Id", "mono", (job) => h("a", { href: `#/jobs/${job.id}` }, job.id)],
-        ["Status", "", (job) => state(job.status, ROLES[job.status])],
-        ["Code", "text", (job) => job.code],
-        ["Target", "text", (job) => job.targetUrl],
-        ["Attempts", "number", (job) => job.attemptCount],
-        ["Created", "time", (job) => moment(job.createdAt)],
-        ["Error", "text", (job) => job.lastError && h("span", { title: job.lastError }, job.lastError)],
-      ], found.items, (job) => ({ "data-href": `#/jobs/${job.id}` }));
-      const more = found.nextCursor && h("button", { type: "button", onclick: () => look(found.nextCursor) }, "Next page");
-      results.replaceChildren(sheet, h("div", { class: "row end" }, more));
-    } catch (error) { results.replaceChildren(h("p", { class: "notice bad" }, error.message)); }
-  }
-
-  page.find = () => form.elements.code.focus();
-  await look();
-  return [h("h1", {}, "Jobs"), form, h("p", {}), results];
-}
-
-const TITLES = { retry: "Try again", cancel: "Cancel", complete: "Mark as completed" };
-const VERBS = { ERROR: ["retry", "cancel", "complete"], PENDING: ["cancel"], QUEUED: ["cancel"], IN_PROGRESS: ["cancel"] };
-
-export async function job(_, id) {
-  const seen = await get(`/dispatch-jobs/${segment(id)}`);
-  const act = (verb) => async () => {
-    try {
-      if (verb !== "retry" && !(await confirm(TITLES[verb], "This can't be taken back.", TITLES[verb], verb === "cancel" ? "danger" : "primary"))) return;
-      await post(`/dispatch-jobs/${segment(id)}/${verb}`);
-      toast("Done.");
-      dispatchEvent(new HashChangeEvent("hashchange"));
-    } catch (error) { toast(error.message, "bad"); }
+export async function jobs({ parameters, find }) {
+  const wanted = { status: "", ...Object.fromEntries(parameters) };
+  const list = pages((cursor) => get("/dispatch-jobs", { ...wanted, cursor }), shown);
+  const inputs = FIELDS.map(([name, label]) => h("input", { name, type: "search", placeholder: label, "aria-label": label, value: wanted[name] ?? "", maxlength: 64, spellcheck: "false" }));
+  const tabs = h("div", { class: "tabs", role: "group", "aria-label": "By status" }, ["", ...Object.keys(ROLES)].map((status) =>
+    h("button", { type: "button", "data-status": status, onclick: () => { wanted.status = status; look(); } }, status || "All")));
+  const acts = h("span", {});
+  const submit = (event) => {
+    event.preventDefault();
+    for (const input of inputs) wanted[input.name] = input.value.trim();
+    look();
   };
-  const facts = [["Target", seen.targetUrl], ["Code", seen.code], ["Subject", seen.subject], ["Client", seen.clientId], ["Mode", seen.mode], ["Group", seen.messageGroup],
-    ["Pool", seen.dispatchPoolId], ["Account", seen.serviceAccountId], ["Next attempt", moment(seen.nextAttemptAt)], ["Expires", moment(seen.expiresAt)],
-    ...seen.metadata.map((one) => [one.key, one.value])].filter(([, value]) => value);
+
+  function look() {
+    const kept = Object.entries(wanted).filter(([, value]) => value);
+    history.replaceState(null, "", `#/jobs${kept.length ? `?${new URLSearchParams(kept)}` : ""}`);
+    press();
+    return list.first();
+  }
+  function press() {
+    for (const one of tabs.children) one.setAttribute("aria-pressed", String(one.dataset.status === wanted.status));
+    const { status, ...filter } = wanted;
+    put(acts, status === "ERROR" && may("operator") && button("Retry the spent ones", () => retry(filter, list.first)));
+  }
+  press();
+  find(() => inputs[0].focus());
+  list.first();
   return [
-    h("h1", {}, h("a", { href: "#/jobs" }, "Jobs"), h("span", { class: "mono" }, id), state(seen.status, ROLES[seen.status]),
-      may("operator") && (VERBS[seen.status] ?? []).map((verb) => h("button", { type: "button", class: verb === "cancel" ? "danger" : "", onclick: act(verb) }, TITLES[verb]))),
-    seen.lastError && h("p", { class: `notice ${seen.status === "COMPLETED" ? "warn" : "bad"}` }, seen.lastError),
-    h("h2", {}, "Attempts"), timeline(seen.attempts.map(told)),
-    h("h2", {}, "Request"), h("div", { class: "card" },
-      h("dl", { class: "facts" }, facts.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]), Object.entries(seen.headers).map(([name, value]) => [h("dt", { class: "mono" }, name), h("dd", { class: "mono" }, value)])),
-      h("p", {}), h("pre", { tabindex: 0 }, pretty(seen.payload, seen.payloadContentType))),
-  ].filter(Boolean);
+    heading("Jobs", { actions: [acts], under: "Webhook deliveries, newest first." }), tabs,
+    h("form", { class: "search", role: "search", onsubmit: submit }, inputs, h("button", {}, "Find")), list.frame,
+  ];
 }
 
-const told = (attempt) => ({
-  at: attempt.attemptedAt, tone: attempt.status === "SUCCESS" ? "good" : "bad",
-  what: `Attempt ${attempt.attemptNumber}: ${[attempt.responseCode, attempt.status?.replaceAll("_", " ").toLowerCase()].filter(Boolean).join(" ")}`,
-  detail: [attempt.durationMillis !== null && `${attempt.durationMillis} ms`, attempt.errorMessage].filter(Boolean).join(" · "),
-  body: attempt.responseBody || attempt.errorStackTrace || undefined,
+function shown({ items }) {
+  if (!items.length) return empty("No job is found", "Jobs come from events that match a subscription, or from ", h("code", {}, "POST /api/v1/dispatch-jobs"), ".");
+  return table("Jobs", [
+    { name: "Id", kind: "main mono", cell: (job) => h("a", { class: "open", href: `#/jobs/${segment(job.id)}` }, job.id) },
+    { name: "Status", kind: "state", cell: (job) => status(job) },
+    { name: "Code", kind: "text", cell: (job) => h("span", { title: job.code }, job.code) },
+    { name: "Target", kind: "text soft", cell: (job) => h("span", { title: job.targetUrl }, job.targetUrl) },
+    { name: "Error", kind: "text soft", cell: (job) => job.lastError && h("span", { title: job.lastError }, job.lastError) },
+    { name: "Attempts", kind: "number", cell: (job) => job.attemptCount },
+    { name: "Created", kind: "time", cell: (job) => when(job.createdAt) },
+  ], items);
+}
+
+/** ERROR with a next attempt is tried again by itself. */
+export function status(job) {
+  const again = job.status === "ERROR" && job.nextAttemptAt;
+  return mark(again ? "ERROR, retrying" : job.status, again ? "warn" : roleTone(ROLES[job.status]));
+}
+
+const retry = (filter, done) => attempt(async () => {
+  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
+  const which = Object.keys(given).length ? "that match" : "of every code and target";
+  if (!(await confirm("Retry spent jobs?", `Jobs ${which} whose attempts are spent go again, the oldest first, 1,000 at a time.`, "Retry"))) return;
+  const { retried, more } = await post("/dispatch-jobs/retry", given);
+  toast(`${plural(retried, "job")} go again${more ? "; there are more" : ""}.`);
+  await done();
 });
-
-function pretty(payload, type) {
-  if (!payload || !(type ?? "").includes("json")) return payload ?? "";
-  try { return JSON.stringify(JSON.parse(payload), null, 2); } catch { return payload; }
-}

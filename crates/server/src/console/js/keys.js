@@ -1,53 +1,50 @@
-// The keyboard: every page can be reached and every list walked without a mouse.
+// The keyboard: every page can be reached, and every list walked, without a mouse.
 
 import { h } from "./dom.js";
+import { dialog } from "./dialog.js";
 
-const GO = { o: "#/", j: "#/jobs", e: "#/events", s: "#/subscriptions", p: "#/pools", a: "#/accounts", c: "#/check" };
+const GO = {
+  o: ["#/", "overview"], j: ["#/jobs", "jobs"], e: ["#/events", "events"], s: ["#/subscriptions", "subscriptions"], p: ["#/pools", "pools"],
+  a: ["#/accounts", "service accounts"], c: ["#/check", "check"], k: ["#/keys", "API keys"], l: ["#/audit", "audit log"],
+};
 const HELP = [
-  ["/", "search"], ["j k", "next and previous row"], ["Enter", "open the row"], ["x", "select the row"], ["r", "look again"],
-  ["g o", "overview"], ["g j", "jobs"], ["g e", "events"], ["g s", "subscriptions"], ["g p", "pools"], ["g a", "accounts"], ["g c", "check"], ["?", "this help"],
+  ["/", "search"], ["j", "next row"], ["k", "row before"], ["Enter", "open the row"], ["x", "select the row"], ["r", "look again"], ["Esc", "close a dialog"], ["?", "this help"],
 ];
 
-export function keys({ again, page }) {
+/** Listens; `find` puts the cursor into the page's search, `again` shows the page anew. */
+export function keys(find, again) {
   let going = false;
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), textarea, select, dialog")) return;
     const go = going && GO[event.key];
     going = event.key === "g" && !going;
-    if (go) { location.hash = go; return; }
-    const act = { "/": () => page().find?.(), "?": help, r: again, j: () => walk(1), k: () => walk(-1), x: select, Enter: () => open(event) }[event.key];
-    if (!act || going) return;
-    if (event.key !== "Enter") event.preventDefault();
+    const act = go ? () => { location.hash = go[0]; }
+      : { "/": find, "?": help, r: again, j: () => walk(1), k: () => walk(-1), x: select }[event.key];
+    if (!act) return;
+    event.preventDefault();
     act();
   });
 }
 
-const lines = () => [...document.querySelectorAll("tr[data-href]")];
-const current = () => document.querySelector("tr.cursor");
+const links = () => [...document.querySelectorAll("main tbody a.open, main a.card-link")];
+const current = () => document.activeElement?.closest("tr, article")?.querySelector("a.open, a.card-link");
 
 function walk(by) {
-  const all = lines();
-  if (!all.length) return;
+  const all = links();
   const at = all.indexOf(current());
-  current()?.classList.remove("cursor");
-  const next = all[Math.min(all.length - 1, Math.max(0, at + by))];
-  next.classList.add("cursor");
-  next.scrollIntoView({ block: "nearest" });
+  const next = all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + by))];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
 }
 
-const select = () => current()?.querySelector("input[type=checkbox]")?.click();
+const select = () => document.activeElement?.closest("tr")?.querySelector("input[type=checkbox]")?.click();
 
-function open(event) {
-  if (event.target.closest("a, button")) return;
-  const href = current()?.dataset.href;
-  if (href) location.hash = href;
-}
-
-function help() {
-  const close = () => { dialog.close(); dialog.remove(); };
-  const dialog = h("dialog", { "aria-label": "Keys" }, h("h1", {}, "Keys"),
-    h("dl", { class: "facts" }, HELP.map(([key, text]) => [h("dt", {}, key.split(" ").map((one) => [h("kbd", {}, one), " "])), h("dd", {}, text)])),
-    h("div", { class: "row end" }, h("button", { class: "primary", type: "button", onclick: close }, "Close")));
-  document.body.append(dialog);
-  dialog.showModal();
+export function help() {
+  const line = (keys, text) => h("div", {}, h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, text));
+  dialog("Keys", (close) => [
+    h("div", { class: "keys" },
+      h("dl", {}, HELP.map(([key, text]) => line([key], text))),
+      h("dl", {}, Object.entries(GO).map(([key, [, text]]) => line(["g", key], text)))),
+    h("div", { class: "buttons" }, h("button", { class: "primary", type: "button", onclick: close }, "Close")),
+  ]);
 }

@@ -1,92 +1,80 @@
 // Where one is, and what is shown there.
+//
+// Owns: the addresses and the life of a page. A page gets `{ parameters, live, find }`: what its address says besides, a
+// way to hear overviews while it is shown, and a place to name its search. What it left behind ends with it.
 
-import { enter, follow, leave, session } from "./api.js";
-import { h, toast } from "./dom.js";
-import { overview } from "./overview.js";
-import { lane } from "./lane.js";
-import { row } from "./row.js";
-import { job, jobs } from "./jobs.js";
-import { accounts, events, pools, subscriptions } from "./hub.js";
-import { check } from "./check.js";
+import { enter, seesLanes } from "./api.js";
+import { again, h, put } from "./dom.js";
 import { keys } from "./keys.js";
-
-const PAGES = [
-  ["#/", "Overview"], ["#/jobs", "Jobs"], ["#/events", "Events"], ["#/subscriptions", "Subscriptions"],
-  ["#/pools", "Pools"], ["#/accounts", "Accounts"], ["#/check", "Check"],
-];
+import { follow, watch } from "./live.js";
+import { empty, failure } from "./parts.js";
+import { here, live, shell } from "./shell.js";
+import { toast } from "./toast.js";
+import { accounts } from "./accounts.js";
+import { apikeys } from "./apikeys.js";
+import { audit } from "./audit.js";
+import { check } from "./check.js";
+import { event, events } from "./events.js";
+import { job } from "./job.js";
+import { jobs } from "./jobs.js";
+import { lane } from "./lane.js";
+import { overview } from "./overview.js";
+import { pools } from "./pools.js";
+import { row } from "./row.js";
+import { subscriptions } from "./subscriptions.js";
 
 const ROUTES = [
-  [/^\/$/, overview], [/^\/lanes\/([^/]+)$/, lane], [/^\/lanes\/([^/]+)\/rows\/([^/]+)$/, row],
-  [/^\/jobs$/, jobs], [/^\/jobs\/([^/]+)$/, job], [/^\/events$/, events], [/^\/subscriptions$/, subscriptions],
-  [/^\/pools$/, pools], [/^\/accounts$/, accounts], [/^\/check$/, check],
-];
+  ["/", overview], ["/lanes/:", lane], ["/lanes/:/rows/:", row], ["/jobs", jobs], ["/jobs/:", job], ["/events", events], ["/events/:", event],
+  ["/subscriptions", subscriptions], ["/pools", pools], ["/accounts", accounts], ["/keys", apikeys], ["/audit", audit], ["/check", check],
+].map(([path, open]) => [new RegExp(`^${path.replaceAll(":", "([^/]+)")}$`), open]);
 
 const content = document.getElementById("content");
-/** What the page shown now wants to hear: new overviews, and its end. */
-let page = {};
-let latest = null;
+let page = null;
+
+function address() {
+  const [path, search = ""] = location.hash.replace(/^#/, "").split("?");
+  const start = seesLanes() ? "/" : "/jobs";
+  return { path: path && path !== "/" ? path : start, parameters: new URLSearchParams(search) };
+}
 
 async function show() {
-  const [path, search = ""] = location.hash.replace(/^#/, "").split("?");
-  const found = ROUTES.map(([form, open]) => [form.exec(path || "/"), open]).find(([match]) => match);
-  page.end?.();
-  page = {};
-  for (const link of document.querySelectorAll("#nav a")) {
-    const here = link.getAttribute("href") === `#${path || "/"}`;
-    if (here) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
-  }
-  if (!found) return content.replaceChildren(h("h1", {}, "There is nothing here"), h("a", { href: "#/" }, "To the overview"));
-  const mine = (page = {});
+  page?.ends.forEach((end) => end());
+  const mine = (page = { ends: [], find: () => {} });
+  const { path, parameters } = address();
+  const found = ROUTES.map(([form, open]) => [form.exec(path), open]).find(([match]) => match);
+  here(path);
   content.setAttribute("aria-busy", "true");
+  const given = {
+    parameters,
+    live: (seen) => { if (page === mine) mine.ends.push(watch(seen)); },
+    find: (focus) => { mine.find = focus; },
+  };
   try {
-    const parts = found[0].slice(1).map(decodeURIComponent);
-    const body = await found[1]({ page: mine, parameters: new URLSearchParams(search) }, ...parts);
+    const body = found ? await found[1](given, ...found[0].slice(1).map(decodeURIComponent)) : nowhere();
     if (page !== mine) return;
-    content.replaceChildren(...[body].flat(Infinity).filter(Boolean));
-    document.title = `${content.querySelector("h1")?.textContent ?? "Postrider"} · Postrider`;
-    if (latest) mine.overview?.(latest);
+    put(content, body);
+    document.title = `${content.querySelector("h1")?.textContent ?? "Console"} · Postrider`;
   } catch (error) {
-    if (page === mine) content.replaceChildren(h("h1", {}, "That did not work"), h("p", { class: "notice bad" }, error.message));
+    if (page === mine) put(content, h("h1", { class: "unseen" }, "Mistake"), failure(error, again));
   } finally {
-    content.removeAttribute("aria-busy");
+    if (page === mine) content.removeAttribute("aria-busy");
   }
 }
 
-function hear(overview) {
-  const live = document.getElementById("live");
-  live.className = overview ? "live" : "live off";
-  live.textContent = overview ? "live" : "no connection";
-  if (!overview) return;
-  latest = overview;
-  page.overview?.(overview);
-}
-
-function theme() {
-  const button = document.getElementById("theme");
-  const apply = (name) => {
-    if (name) document.documentElement.dataset.theme = name; else delete document.documentElement.dataset.theme;
-    button.textContent = { light: "☀", dark: "☾" }[name] ?? "◐";
-    button.title = `Colours: ${name ?? "as the system has them"}`;
-  };
-  const order = { light: "dark", dark: undefined, undefined: "light" };
-  apply(localStorage.getItem("theme") ?? undefined);
-  button.onclick = () => {
-    const next = order[document.documentElement.dataset.theme];
-    if (next) localStorage.setItem("theme", next); else localStorage.removeItem("theme");
-    apply(next);
-  };
-}
+const nowhere = () => [h("h1", { class: "unseen" }, "Not found"), empty("There is nothing here", h("a", { href: "#/" }, "To the overview"))];
 
 async function start() {
   await enter();
-  document.getElementById("nav").append(...PAGES.map(([href, name]) => h("a", { href }, name)));
-  document.getElementById("who").append(`${session.name || "key"} · ${session.role} `,
-    h("button", { class: "quiet", type: "button", onclick: leave }, "Sign out"));
-  theme();
-  keys({ again: show, page: () => page });
-  addEventListener("hashchange", () => { content.focus({ preventScroll: true }); show(); });
+  shell();
+  keys(() => page.find(), show);
+  let last = location.hash;
+  addEventListener("hashchange", () => {
+    if (location.hash.split("?")[0] !== last.split("?")[0]) { scrollTo(0, 0); content.focus({ preventScroll: true }); }
+    last = location.hash;
+    show();
+  });
+  if (seesLanes()) follow(live);
   await show();
-  follow(hear);
 }
 
-start().catch((error) => toast(error.message, "bad"));
+start().catch((error) => { if (error.status !== 401) toast(error.message, { tone: "bad" }); });

@@ -1,35 +1,58 @@
 // Every lane at a glance; what needs attention first, in words.
 
-import { h, health } from "./dom.js";
-import { segment } from "./api.js";
+import { get, segment } from "./api.js";
+import { h, put } from "./dom.js";
+import { figures, sides } from "./figures.js";
+import { icon } from "./icons.js";
+import { heard } from "./live.js";
+import { empty, heading, healthTone, mark, notice } from "./parts.js";
 import { plot } from "./plot.js";
-import { rate, rows, span } from "./words.js";
+import { plural } from "./words.js";
 
-export function overview({ page }) {
-  const attention = h("section", { "aria-label": "Needs attention", "aria-live": "polite" });
-  const lanes = h("section", { class: "grid", "aria-label": "Lanes" }, h("p", { class: "faint" }, "Looking…"));
-  page.overview = (seen) => {
-    const words = seen.attention.map((note) =>
-      h("p", { class: `notice ${note.level}` }, h("a", { href: `#/lanes/${segment(note.lane)}` }, note.lane), `: ${note.text}`));
-    attention.replaceChildren(...(words.length ? words : [h("p", { class: "notice good" }, "All lanes move, nothing waits for you.")]));
-    lanes.replaceChildren(...seen.lanes.map(card));
-  };
-  return [h("h1", {}, "Overview"), attention, lanes];
+export async function overview({ live }) {
+  heard(await get("/overview"));
+  const attention = h("section", { class: "card attention", "aria-label": "Needs attention", "aria-live": "polite" });
+  const lanes = h("section", { class: "lanes", "aria-label": "Lanes" });
+  const cards = new Map();
+  let told = "";
+  live((seen) => {
+    const words = JSON.stringify(seen.attention);
+    if (words !== told) put(attention, seen.attention.length ? h("ul", {}, seen.attention.map(line)) : calm(seen.lanes));
+    told = words;
+    for (const lane of seen.lanes) {
+      if (!cards.has(lane.name)) {
+        cards.set(lane.name, card(lane));
+        lanes.append(cards.get(lane.name).node);
+      }
+      cards.get(lane.name).update(lane);
+    }
+    for (const [name, { node }] of cards) node.hidden = !seen.lanes.some((lane) => lane.name === name);
+  });
+  const none = cards.size === 0 && empty("No lane runs here", "Name one in the settings file: ", h("code", {}, "[lanes.mail]"), ", then start Postrider again.");
+  return [heading("Overview"), attention, lanes, none];
 }
+
+const line = (note) => h("li", { class: note.level }, icon("alert"),
+  h("span", {}, note.lane && [h("a", { href: `#/lanes/${segment(note.lane)}` }, note.lane), ": "], bare(note)));
+
+/** Without the lane's name at the start: it stands there as a link. */
+const bare = ({ lane, text }) => (lane && text.startsWith(`${lane}: `) ? text.slice(lane.length + 2) : text);
+
+const calm = (lanes) => (lanes.length ? notice("good", `All well: ${plural(lanes.length, "lane")}, and nothing waits for you.`) : null);
 
 function card(lane) {
-  const number = (value, name) => h("div", {}, h("b", {}, value), h("span", {}, name));
-  return h("article", { class: "card" },
-    h("div", { class: "row" }, h("h2", { class: "grow" }, h("a", { href: `#/lanes/${segment(lane.name)}` }, lane.name)), health(lane.health)),
-    h("div", { class: "faint" }, `${lane.contract} · ${lane.stage}`),
-    h("div", { class: "numbers" },
-      number(rows(lane.backlog.rows, lane.backlog.more), "waiting"), number(rows(lane.inFlight.rows, lane.inFlight.more), "in flight"),
-      number(span(lane.oldestDueSeconds), "oldest due"),
-      number(rate(lane.deliveredPerSecond), "delivered/s"), number(rate(lane.failedPerSecond), "failed/s"), number(rows(lane.held), "held here")),
-    plot(lane.history.delivered, lane.history.failed, `${lane.name}: delivered a second in the last hour, now ${rate(lane.deliveredPerSecond)}`),
-    h("dl", { class: "facts" },
-      h("dt", {}, "Database"), h("dd", {}, target(lane.store)),
-      h("dt", {}, "Target"), h("dd", {}, target(lane.transport))));
+  const state = h("span", {}), numbers = figures(), drawn = plot(lane.name), ends = sides();
+  let health = "";
+  const node = h("article", { class: "card lane" },
+    h("div", { class: "bar" }, h("h2", {}, h("a", { class: "card-link", href: `#/lanes/${segment(lane.name)}` }, lane.name)), state),
+    h("p", { class: "soft contract" }, `${lane.contract} · ${lane.stage}`),
+    numbers.node, drawn.node, ends.node);
+  const update = (now) => {
+    if (now.health !== health) put(state, mark(now.health.replaceAll("_", " "), healthTone(now.health)));
+    health = now.health;
+    numbers.update(now);
+    drawn.update(now.history);
+    ends.update(now);
+  };
+  return { node, update };
 }
-
-const target = (side) => (side.reason ? [h("span", { class: "badge bad" }, "trouble"), ` ${side.name}: ${side.reason}`] : side.name);

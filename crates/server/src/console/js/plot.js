@@ -1,68 +1,58 @@
-// Small plots and the state machine, as drawings that need no library.
+// Delivered and failed a second over the last hour, as a small drawing that can be read: with its scale, its span, and the
+// figures under the pointer.
 
-import { s } from "./dom.js";
-import { rows } from "./words.js";
+import { h, s, say } from "./dom.js";
+import { rate } from "./words.js";
 
-const path = (values, most) => {
-  const step = 100 / Math.max(1, values.length - 1);
-  return values.map((value, at) => `${at ? "L" : "M"}${(at * step).toFixed(2)} ${(38 - (34 * value) / most).toFixed(2)}`).join("");
-};
+const WIDE = 600, HIGH = 100, BAND = 16;
 
-/** Delivered and failed a second over the last hour. */
-export function plot(delivered, failed, label) {
-  const most = Math.max(1, ...delivered, ...failed);
-  const line = path(delivered, most);
-  return s("svg", { class: "plot", viewBox: "0 0 100 40", preserveAspectRatio: "none", role: "img", "aria-label": label },
-    s("path", { class: "area", d: `${line}L100 40L0 40Z` }), s("path", { class: "line", d: line }),
-    failed.some((value) => value > 0) && s("path", { class: "bad", d: path(failed, most) }));
+const across = (at, count) => (at * WIDE) / Math.max(1, count - 1);
+const points = (values, most) => values.map((value, at) => `${across(at, values.length).toFixed(1)} ${(HIGH - (HIGH * value) / most).toFixed(1)}`);
+
+/** Failures have a scale of their own, below the line: a few among thousands must be seen. */
+function bars(values) {
+  const most = Math.max(...values), wide = WIDE / Math.max(1, values.length);
+  return values.map((value, at) => {
+    if (!(value > 0)) return "";
+    const high = Math.max(5, (BAND * value) / most);
+    return `M${(at * wide).toFixed(1)} ${HIGH + 4}h${(wide * 0.8).toFixed(1)}v${high.toFixed(1)}h-${(wide * 0.8).toFixed(1)}z`;
+  }).join("");
 }
 
-const WIDTH = 150, HEIGHT = 54, GAP = 90, DOWN = 34;
-const COLUMN = { waiting: 0, ready: 0, retry: 0, claimed: 1, delivered: 2, dead: 2, cancelled: 2, other: 2 };
+/** A plot of a lane; `update` draws it anew without another element. */
+export function plot(name) {
+  const area = s("path", { class: "area" }), line = s("path", { class: "line" }), failed = s("path", { class: "failed" });
+  const hair = s("line", { class: "hair", y1: 0, y2: HIGH, visibility: "hidden" });
+  const drawing = s("svg", { viewBox: `0 0 ${WIDE} ${HIGH + BAND + 4}`, preserveAspectRatio: "none", role: "img" },
+    s("line", { class: "base", x1: 0, x2: WIDE, y1: HIGH, y2: HIGH }), area, line, failed, hair);
+  const peak = h("span", { class: "peak" }), here = h("span", { class: "here" }), start = h("span", {});
+  const node = h("figure", { class: "plot" },
+    h("div", { class: "legend" }, h("span", {}, "delivered"), h("span", { class: "swatch-bad" }, "failed"), peak),
+    drawing, h("figcaption", {}, start, here, h("span", {}, "now")));
+  let seen = { delivered: [], failed: [], stepSeconds: 30 };
 
-/** The contract's states as boxes, its moves as arrows; `counts` fills in live figures. */
-export function machine(states, moves) {
-  const columns = [[], [], []];
-  states.forEach((state) => columns[COLUMN[state.role] ?? 2].push(state));
-  const place = new Map();
-  columns.forEach((column, x) => column.forEach((state, y) =>
-    place.set(state.name, { x: 10 + x * (WIDTH + GAP), y: 16 + y * (HEIGHT + DOWN) })));
-  const tallest = Math.max(...columns.map((column) => column.length));
-  const width = 20 + 3 * WIDTH + 2 * GAP, height = tallest * (HEIGHT + DOWN);
-  const counts = new Map();
-  const boxes = states.map((state) => {
-    const { x, y } = place.get(state.name);
-    const count = s("text", { class: "count", x: x + WIDTH - 10, y: y + 33, "text-anchor": "end" });
-    counts.set(state.name, count);
-    return s("g", { class: state.role }, s("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 8 }),
-      s("text", { x: x + 10, y: y + 33 }, state.name), count);
+  drawing.addEventListener("pointermove", (event) => {
+    const box = drawing.getBoundingClientRect();
+    const last = seen.delivered.length - 1;
+    const at = Math.round((last * (event.clientX - box.left)) / box.width);
+    if (last < 1 || at < 0 || at > last) return;
+    const x = across(at, last + 1);
+    for (const [key, value] of [["x1", x], ["x2", x], ["visibility", "visible"]]) hair.setAttribute(key, value);
+    const minutes = Math.round(((last - at) * seen.stepSeconds) / 60);
+    say(here, `${minutes ? `${minutes} min ago` : "now"}: ${rate(seen.delivered[at])}/s, failed ${rate(seen.failed[at])}/s`);
   });
-  const arrows = moves.filter((move) => place.has(move.from) && place.has(move.to) && move.from !== move.to)
-    .map((move) => arrow(place.get(move.from), place.get(move.to), move.verb));
-  const head = s("defs", {}, s("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
-    s("path", { d: "M0 0L8 4L0 8z" })));
-  const label = `States: ${states.map((state) => state.name).join(", ")}`;
-  const drawing = s("svg", { class: "machine", viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": label }, head, arrows, boxes);
-  const update = (census) => census.forEach((count) => {
-    const text = counts.get(count.state);
-    if (text) text.textContent = rows(count.rows, count.more);
-  });
-  return { drawing, update };
-}
+  drawing.addEventListener("pointerleave", () => { hair.setAttribute("visibility", "hidden"); say(here, ""); });
 
-function arrow(from, to, verb) {
-  const right = to.x > from.x, left = to.x < from.x;
-  const start = { x: right ? from.x + WIDTH : left ? from.x : from.x + WIDTH / 2, y: from.y + HEIGHT / 2 + (left ? 10 : right ? -6 : HEIGHT / 2) };
-  const end = { x: right ? to.x : left ? to.x + WIDTH : to.x + WIDTH / 2, y: to.y + HEIGHT / 2 + (left ? 10 : right ? -6 : (to.y > from.y ? -HEIGHT / 2 : HEIGHT / 2)) };
-  const middle = (start.x + end.x) / 2;
-  const far = Math.abs(end.x - start.x) > WIDTH + GAP;
-  // A long way back goes around the box between.
-  if (far) {
-    const low = Math.max(start.y, end.y) + HEIGHT / 2 + 8;
-    const bent = `M${start.x} ${start.y}C${start.x - 40} ${low} ${end.x + 40} ${low} ${end.x + 12} ${end.y + 14}L${end.x} ${end.y}`;
-    return s("g", {}, s("path", { d: bent, "marker-end": "url(#tip)" }), s("text", { class: "verb", x: middle, y: low - 12, "text-anchor": "middle" }, verb));
+  function update(history) {
+    seen = history;
+    const most = Math.max(0, ...history.delivered);
+    const path = most > 0 ? points(history.delivered, most * 1.05) : [];
+    line.setAttribute("d", path.length ? `M${path.join("L")}` : "");
+    area.setAttribute("d", path.length ? `M0 ${HIGH}L${path.join("L")}L${WIDE} ${HIGH}Z` : "");
+    failed.setAttribute("d", bars(history.failed));
+    say(peak, most > 0 ? `peak ${rate(most)}/s` : "nothing in the last hour");
+    say(start, `${Math.max(1, Math.round((history.delivered.length * history.stepSeconds) / 60))} min ago`);
+    drawing.setAttribute("aria-label", `${name}: delivered a second, at most ${rate(most)} in the last hour`);
   }
-  const d = right || left ? `M${start.x} ${start.y}C${middle} ${start.y} ${middle} ${end.y} ${end.x} ${end.y}` : `M${start.x} ${start.y}L${end.x} ${end.y}`;
-  return s("g", {}, s("path", { d, "marker-end": "url(#tip)" }),
-    s("text", { class: "verb", x: middle, y: (start.y + end.y) / 2 - 5, "text-anchor": "middle" }, verb));
+  return { node, update };
 }

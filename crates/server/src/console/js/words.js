@@ -1,27 +1,49 @@
 // How figures and times are said.
 
+const number = new Intl.NumberFormat("en");
+
 /** `10,000+` where the count stopped. */
-export const rows = (count, more = false) => `${Number(count).toLocaleString("en")}${more ? "+" : ""}`;
+export const rows = (count, more = false) => `${number.format(count ?? 0)}${more ? "+" : ""}`;
+
+export const plural = (count, one, many = `${one}s`) => `${rows(count)} ${Number(count) === 1 ? one : many}`;
 
 /** Two units at most: `4 min 10 s`. */
 export function span(seconds) {
-  if (seconds === null || seconds === undefined) return "none";
+  if (seconds === null || seconds === undefined) return "–";
   const whole = Math.max(0, Math.floor(seconds));
-  if (seconds < 10) return `${Math.max(0, seconds).toFixed(1)} s`;
-  if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  if (whole < 86400) return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
-  return `${Math.floor(whole / 86400)} d ${Math.floor((whole % 86400) / 3600)} h`;
+  if (whole < 10) return `${Math.max(0, seconds).toFixed(seconds >= 0.05 ? 1 : 0)} s`;
+  const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+  const first = units.findIndex(([, size]) => whole >= size);
+  const [name, size] = units[first];
+  const [next, part] = units[first + 1] ?? ["", 0];
+  const rest = part && Math.floor((whole % size) / part);
+  return `${Math.floor(whole / size)} ${name}${rest ? ` ${rest} ${next}` : ""}`;
 }
 
 /** A rate that people can read. */
-export const rate = (value) => (value >= 100 ? Math.round(value).toLocaleString("en") : (value ?? 0).toFixed(1));
-
-/** A moment in the reader's own time zone. */
-export function moment(text) {
-  if (!text) return "";
-  const time = new Date(text);
-  return Number.isNaN(time.getTime()) ? text : time.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+export function rate(value) {
+  if (!value) return "0";
+  if (value >= 100) return number.format(Math.round(value));
+  return value >= 0.1 ? value.toFixed(1) : "<0.1";
 }
 
-export const plural = (count, one, many = `${one}s`) => `${rows(count)} ${Number(count) === 1 ? one : many}`;
+/** A moment in the reader's own time zone, to the second. */
+export function moment(text) {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? String(text) : time.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+}
+
+/** `4 min ago`, `in 2 h`. */
+export function ago(text, now = Date.now()) {
+  const seconds = (now - new Date(text).getTime()) / 1000;
+  if (Number.isNaN(seconds)) return String(text);
+  if (Math.abs(seconds) < 5) return "now";
+  const [size, name] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([least]) => Math.abs(seconds) >= least);
+  const said = `${Math.floor(Math.abs(seconds) / size)} ${name}`;
+  return seconds > 0 ? `${said} ago` : `in ${said}`;
+}
+
+/** JSON with line breaks; anything else as it is. */
+export function pretty(text) {
+  try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text ?? ""; }
+}

@@ -1,0 +1,45 @@
+// Overviews as the server sends them, and whether they come.
+//
+// Owns: the one stream of the page. Whoever wants overviews says so with `watch`, and hears the latest at once.
+
+const SILENCE = 30_000;
+const watchers = new Set();
+let latest = null;
+let timer = 0;
+let told = () => {};
+
+/** Calls back with every overview; gives what ends that. */
+export function watch(seen) {
+  watchers.add(seen);
+  if (latest) seen(latest);
+  return () => watchers.delete(seen);
+}
+
+/** An overview that was asked for, as good as one that was sent. */
+export function heard(overview) {
+  latest = overview;
+  for (const seen of watchers) seen(overview);
+}
+
+/** Opens the stream; `tell` hears "connecting", "live" or "reconnecting". */
+export function follow(tell) {
+  told = tell;
+  told("connecting");
+  connect();
+}
+
+function connect() {
+  const source = new EventSource("/api/v1/overview/stream");
+  const lost = () => {
+    told("reconnecting");
+    // The browser tries again by itself, unless it was refused: then we do.
+    if (source.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
+  };
+  source.addEventListener("overview", (event) => {
+    told("live");
+    clearTimeout(timer);
+    timer = setTimeout(() => told("reconnecting"), SILENCE);
+    heard(JSON.parse(event.data));
+  });
+  source.addEventListener("error", lost);
+}

@@ -1,0 +1,77 @@
+// Small parts that every page is made of: marks of states, times, lists of facts, texts to copy, and what stands where nothing is.
+
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { toast } from "./toast.js";
+import { ago, moment } from "./words.js";
+
+const HEALTH = { running: "good", paused: "warn", starting: "busy", draining: "busy", stopped: "" };
+export const healthTone = (name) => HEALTH[name] ?? "bad";
+
+const ROLES = { ready: "due", retry: "due", claimed: "busy", delivered: "good", dead: "bad", rejected: "bad" };
+export const roleTone = (role) => ROLES[role] ?? "";
+
+/** A coloured mark with a word: never a colour alone. */
+export const mark = (text, tone = "") => h("span", { class: `mark ${tone}` }, text);
+
+export const health = (name) => mark(name.replaceAll("_", " "), healthTone(name));
+
+/** A time: how long ago, the exact moment on hover. */
+export function when(text) {
+  if (!text) return null;
+  return h("time", { datetime: text, title: moment(text) }, ago(text));
+}
+
+setInterval(() => {
+  for (const time of document.querySelectorAll("time[datetime]")) time.textContent = ago(time.dateTime);
+}, 10_000);
+
+/** Pairs of a name and a value; pairs without a value are left out. */
+export function facts(pairs, kind = "") {
+  const given = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
+  return h("dl", { class: `facts ${kind}` }, given.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+}
+
+/** A button that puts a text on the clipboard, and says so. */
+export function copyButton(text, label = "Copy") {
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      toast("Copied");
+    } catch {
+      toast("The browser does not allow it here: select the text and copy it yourself", { tone: "bad" });
+    }
+  };
+  return h("button", { type: "button", class: "small", onclick: copy }, icon("copy"), label);
+}
+
+/** A text to read or copy, as it is. */
+export const code = (text, label) =>
+  h("div", { class: "code" }, h("pre", { tabindex: 0, role: "region", "aria-label": label }, text), copyButton(text));
+
+export const button = (text, onclick, kind = "", picture = null) =>
+  h("button", { type: "button", class: kind, onclick }, picture && icon(picture), text);
+
+/** Says what is amiss, or what to know. */
+export const notice = (tone, ...text) =>
+  h("p", { class: `notice ${tone}` }, icon(tone === "good" ? "done" : tone === "wait" ? "wait" : "alert"), h("span", {}, text));
+
+/** Where a list has nothing: what that means, and what to do. */
+export const empty = (title, ...hint) =>
+  h("div", { class: "empty" }, icon("empty"), h("strong", {}, title), h("p", {}, hint));
+
+/** Where something could not be had. */
+export const failure = (error, retry) =>
+  h("div", { class: "empty", role: "alert" }, icon("alert"), h("strong", {}, "That did not work"), h("p", {}, error.message),
+    retry && button("Try again", retry));
+
+/** The head of a page: where one is, its name, what can be done. */
+export const heading = (title, { trail = [], marks = [], actions = [], under = null } = {}) =>
+  h("header", { class: "heading" },
+    trail.length > 0 && h("nav", { class: "trail", "aria-label": "Where you are" }, trail.map(([href, text]) => h("a", { href }, text))),
+    h("div", { class: "title" }, h("h1", {}, title), marks, h("div", { class: "actions" }, actions)),
+    under && h("p", { class: "under" }, under));
+
+/** A part of a page with a name. */
+export const section = (title, body, { actions = [], kind = "" } = {}) =>
+  h("section", { class: `card ${kind}` }, h("div", { class: "bar" }, h("h2", {}, title), actions), body);
