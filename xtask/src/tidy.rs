@@ -8,6 +8,7 @@ mod files;
 mod graph;
 mod licences;
 mod links;
+mod pages;
 mod tree;
 mod words;
 
@@ -72,6 +73,7 @@ pub fn command(words: &[&str]) -> Result {
     for source in &sources {
         breaches.extend(files::check(source));
         breaches.extend(words::check(source));
+        breaches.extend(pages::check(source));
     }
     breaches.extend(tree::check(&sources));
     breaches.extend(links::check(&sources, &|path| root.join(path).exists()));

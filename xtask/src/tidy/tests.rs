@@ -15,7 +15,8 @@ fn source(path: &str, text: &str) -> Source {
 /// Line and complaint of each breach of a file's own rules.
 fn of_file(path: &str, text: &str) -> Vec<(usize, String)> {
     let source = source(path, text);
-    let breaches = files::check(&source).into_iter().chain(words::check(&source));
+    let breaches =
+        files::check(&source).into_iter().chain(words::check(&source)).chain(pages::check(&source));
     breaches.map(|breach| (breach.line, breach.what)).collect()
 }
 
@@ -128,6 +129,16 @@ fn names_that_mean_nothing_are_found() {
     let fine =
         "//! A.\nuse std::process::Command;\nstruct LaneHandle;\nfn handle() { handle.join(); utilise(); }\n";
     assert_eq!(of_file("crates/a/src/a.rs", fine), []);
+}
+
+#[test]
+fn a_page_is_small_says_what_it_owns_and_makes_no_markup_of_texts() {
+    let path = "crates/server/src/console/js/rows.js";
+    assert_eq!(of_file(path, "// Rows.\nnode.textContent = row.error;\n"), []);
+    assert_one(path, "const a = 1;\n", 1, "no opening comment");
+    assert_one(path, "// Rows.\nnode.innerHTML = row.error;\n", 2, "innerHTML");
+    assert_one(path, &format!("// Rows.\n{}", "a();\n".repeat(150)), 151, "151 lines");
+    assert_eq!(of_file("crates/a/tests/looks/looks.js", "return 1;\n"), []);
 }
 
 #[test]

@@ -48,6 +48,7 @@ const ASSETS: &[Asset] = assets![
     "js/pools.js",
     "js/row.js",
     "js/rows.js",
+    "js/search.js",
     "js/shell.js",
     "js/subscriptions.js",
     "js/table.js",

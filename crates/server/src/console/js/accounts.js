@@ -15,50 +15,76 @@ const FIELDS = [
 ];
 
 export async function accounts() {
-  const list = pages((cursor) => get("/service-accounts", { cursor }), (found) => shown(found, list.same));
+  const list = pages(
+    (cursor) => get("/service-accounts", { cursor }),
+    (found) => shown(found, list.same),
+  );
   list.first();
-  const make = () => form("New service account", FIELDS, null, "Create", async (body) => {
-    const made = await post("/service-accounts", body);
-    await secret(made);
-    list.first();
-  });
-  return [heading("Service accounts", { actions: may("admin") ? [button("New account", make, "primary", "plus")] : [], under: "Who signs the requests that subscriptions send." }), list.frame];
+  const make = () =>
+    form("New service account", FIELDS, null, "Create", async (body) => {
+      const made = await post("/service-accounts", body);
+      await secret(made);
+      list.first();
+    });
+  return [
+    heading("Service accounts", {
+      actions: may("admin") ? [button("New account", make, "primary", "plus")] : [],
+      under: "Who signs the requests that subscriptions send.",
+    }),
+    list.frame,
+  ];
 }
 
-const secret = (account) => account.signingSecret && reveal(`Signing secret of ${account.code}`, [["Signing secret", account.signingSecret]]);
+const secret = (account) =>
+  account.signingSecret && reveal(`Signing secret of ${account.code}`, [["Signing secret", account.signingSecret]]);
 
 function shown({ items }, look) {
   if (!items.length) return empty("No account yet", "Make one, and name it in a subscription: its requests are then signed.");
-  return table("Service accounts", [
-    { name: "Code", kind: "main", cell: (one) => one.code },
-    { name: "State", kind: "state", cell: (one) => (one.active ? mark("active", "good") : mark("off", "warn")) },
-    { name: "Name", kind: "text", cell: (one) => one.name },
-    { name: "Id", kind: "mono", cell: (one) => one.id },
-    { name: "Clients", kind: "", cell: (one) => one.clientIds.join(", ") || "all" },
-    { name: "Last used", kind: "time", cell: (one) => when(one.lastUsedAt) ?? "never" },
-    { name: "Actions", kind: "acts", quiet: true, cell: (one) => may("admin") && acts(one, look) },
-  ], items);
+  return table(
+    "Service accounts",
+    [
+      { name: "Code", kind: "main", cell: (one) => one.code },
+      { name: "State", kind: "state", cell: (one) => (one.active ? mark("active", "good") : mark("off", "warn")) },
+      { name: "Name", kind: "text", cell: (one) => one.name },
+      { name: "Id", kind: "mono", cell: (one) => one.id },
+      { name: "Clients", kind: "", cell: (one) => one.clientIds.join(", ") || "all" },
+      { name: "Last used", kind: "time", cell: (one) => when(one.lastUsedAt) ?? "never" },
+      { name: "Actions", kind: "acts", quiet: true, cell: (one) => may("admin") && acts(one, look) },
+    ],
+    items,
+  );
 }
 
 function acts(one, look) {
   const here = `/service-accounts/${segment(one.id)}`;
-  const set = async (verb) => { await post(`${here}/${verb}`); await look(); };
-  const rotate = () => attempt(async () => {
-    const text = "A new signing secret is made. For 24 hours requests carry both signatures, so that receivers can change over.";
-    if (!(await confirm(`Rotate the secret of ${one.code}?`, text, "Rotate"))) return;
-    await secret(await post(`${here}/regenerate-credentials`, {}));
+  const set = async (verb) => {
+    await post(`${here}/${verb}`);
     await look();
-  });
-  const flip = () => attempt(async () => {
-    const [verb, back] = one.active ? ["deactivate", "activate"] : ["activate", "deactivate"];
-    await set(verb);
-    toast(one.active ? `${one.code} is off: its jobs wait.` : `${one.code} is active again.`, { undo: () => set(back) });
-  });
-  const edit = () => form(`Change ${one.code}`, FIELDS, one, "Save", async (body) => {
-    const roles = one.roles.map(({ roleName, assignmentSource }) => ({ roleName, assignmentSource }));
-    await replace(here, { roles, ...(one.applicationId && { applicationId: one.applicationId }), ...body });
-    toast(`${one.code} is changed.`);
-    await look();
-  });
-  return [button("Rotate", rotate, "small"), button(one.active ? "Deactivate" : "Activate", flip, "small"), button("Edit", edit, "small")];
+  };
+  const rotate = () =>
+    attempt(async () => {
+      const text =
+        "A new signing secret is made. For 24 hours requests carry both signatures, so that receivers can change over.";
+      if (!(await confirm(`Rotate the secret of ${one.code}?`, text, "Rotate"))) return;
+      await secret(await post(`${here}/regenerate-credentials`, {}));
+      await look();
+    });
+  const flip = () =>
+    attempt(async () => {
+      const [verb, back] = one.active ? ["deactivate", "activate"] : ["activate", "deactivate"];
+      await set(verb);
+      toast(one.active ? `${one.code} is off: its jobs wait.` : `${one.code} is active again.`, { undo: () => set(back) });
+    });
+  const edit = () =>
+    form(`Change ${one.code}`, FIELDS, one, "Save", async (body) => {
+      const roles = one.roles.map(({ roleName, assignmentSource }) => ({ roleName, assignmentSource }));
+      await replace(here, { roles, ...(one.applicationId && { applicationId: one.applicationId }), ...body });
+      toast(`${one.code} is changed.`);
+      await look();
+    });
+  return [
+    button("Rotate", rotate, "small"),
+    button(one.active ? "Deactivate" : "Activate", flip, "small"),
+    button("Edit", edit, "small"),
+  ];
 }

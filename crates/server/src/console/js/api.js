@@ -14,7 +14,7 @@ export const may = (role) => ROLES.indexOf(session.role) >= ROLES.indexOf(role);
 export const seesLanes = () => !session.clientIds?.length;
 
 /** A refusal in the API's own words. */
-export class Refused extends Error {
+class Refused extends Error {
   constructor(problem, status) {
     super(problem.detail ?? problem.title ?? `the server answered ${status}`);
     this.status = status;
@@ -36,7 +36,12 @@ async function ask(method, path, body) {
   if (method !== "GET") headers["x-csrf-token"] = csrf;
   if (body !== undefined) headers["content-type"] = "application/json";
   try {
-    return await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), credentials: "same-origin" });
+    return await fetch(path, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      credentials: "same-origin",
+    });
   } catch {
     throw new Refused({ detail: "Postrider did not answer. Is it running, and can this browser reach it?" }, 0);
   }

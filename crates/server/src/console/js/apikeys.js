@@ -9,20 +9,41 @@ import { attempt, toast } from "./toast.js";
 
 const FIELDS = [
   { name: "name", label: "Name", required: true, hint: "Who or what uses it." },
-  { name: "role", label: "Role", kind: "choice", value: "viewer", options: [["viewer", "viewer: reads"], ["producer", "producer: makes jobs and events"], ["operator", "operator: acts on them"], ["admin", "admin: keeps accounts and keys"]] },
+  {
+    name: "role",
+    label: "Role",
+    kind: "choice",
+    value: "viewer",
+    options: [
+      ["viewer", "viewer: reads"],
+      ["producer", "producer: makes jobs and events"],
+      ["operator", "operator: acts on them"],
+      ["admin", "admin: keeps accounts and keys"],
+    ],
+  },
   { name: "clientIds", label: "Clients", kind: "lines", hint: "One a line. None: it sees all." },
   { name: "expiresAt", label: "Expires", kind: "datetime-local", hint: "Nothing: never." },
 ];
 
 export async function apikeys() {
-  const list = pages(() => get("/api-keys"), (found) => shown(found, list.same));
+  const list = pages(
+    () => get("/api-keys"),
+    (found) => shown(found, list.same),
+  );
   list.first();
-  const make = () => form("New API key", FIELDS, null, "Create", async (body) => {
-    const { key, name } = await post("/api-keys", body);
-    await reveal(`The key of ${name}`, [["API key", key]]);
-    list.first();
-  });
-  return [heading("API keys", { actions: [button("New key", make, "primary", "plus")], under: "Who may ask for what. Only a hash of each is kept." }), list.frame];
+  const make = () =>
+    form("New API key", FIELDS, null, "Create", async (body) => {
+      const { key, name } = await post("/api-keys", body);
+      await reveal(`The key of ${name}`, [["API key", key]]);
+      list.first();
+    });
+  return [
+    heading("API keys", {
+      actions: [button("New key", make, "primary", "plus")],
+      under: "Who may ask for what. Only a hash of each is kept.",
+    }),
+    list.frame,
+  ];
 }
 
 function state(key) {
@@ -32,21 +53,39 @@ function state(key) {
 
 function shown({ items }, look) {
   if (!items.length) return empty("No key yet", "Make one for each program, with the least role that it needs.");
-  return table("API keys", [
-    { name: "Name", kind: "main", cell: (key) => key.name },
-    { name: "State", kind: "state", cell: state },
-    { name: "Role", kind: "", cell: (key) => key.role },
-    { name: "Begins with", kind: "mono", cell: (key) => key.prefix },
-    { name: "Clients", kind: "", cell: (key) => key.clientIds.join(", ") || "all" },
-    { name: "Last used", kind: "time", cell: (key) => when(key.lastUsedAt) ?? "never" },
-    { name: "Expires", kind: "time", cell: (key) => when(key.expiresAt) ?? "never" },
-    { name: "Actions", kind: "acts", quiet: true, cell: (key) => !key.revokedAt && button("Revoke", () => revoke(key, look), "small danger") },
-  ], items);
+  return table(
+    "API keys",
+    [
+      { name: "Name", kind: "main", cell: (key) => key.name },
+      { name: "State", kind: "state", cell: state },
+      { name: "Role", kind: "", cell: (key) => key.role },
+      { name: "Begins with", kind: "mono", cell: (key) => key.prefix },
+      { name: "Clients", kind: "", cell: (key) => key.clientIds.join(", ") || "all" },
+      { name: "Last used", kind: "time", cell: (key) => when(key.lastUsedAt) ?? "never" },
+      { name: "Expires", kind: "time", cell: (key) => when(key.expiresAt) ?? "never" },
+      {
+        name: "Actions",
+        kind: "acts",
+        quiet: true,
+        cell: (key) => !key.revokedAt && button("Revoke", () => revoke(key, look), "small danger"),
+      },
+    ],
+    items,
+  );
 }
 
-const revoke = (key, look) => attempt(async () => {
-  if (!(await confirm(`Revoke ${key.name}?`, "From now on it opens nothing, and who signed in with it is signed out. This can't be taken back.", "Revoke", "danger solid"))) return;
-  await post(`/api-keys/${segment(key.id)}/revoke`);
-  toast(`${key.name} is revoked.`);
-  await look();
-});
+const revoke = (key, look) =>
+  attempt(async () => {
+    if (
+      !(await confirm(
+        `Revoke ${key.name}?`,
+        "From now on it opens nothing, and who signed in with it is signed out. This can't be taken back.",
+        "Revoke",
+        "danger solid",
+      ))
+    )
+      return;
+    await post(`/api-keys/${segment(key.id)}/revoke`);
+    toast(`${key.name} is revoked.`);
+    await look();
+  });

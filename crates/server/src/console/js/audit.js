@@ -5,30 +5,69 @@ import { h } from "./dom.js";
 import { empty, heading, when } from "./parts.js";
 import { pages, table } from "./table.js";
 
-const ENTITIES = ["dispatchJob", "event", "subscription", "serviceAccount", "pool", "schema", "apiKey", "lane"];
+const ENTITIES = ["session", "dispatchJob", "event", "subscription", "serviceAccount", "pool", "schema", "apiKey", "lane"];
 const PAGES = { dispatchJob: "jobs", event: "events", lane: "lanes" };
 
 export async function audit({ find }) {
   const wanted = { entity: "", entityId: "" };
   const list = pages((cursor) => get("/audit-log", { ...wanted, cursor }), shown);
-  const id = h("input", { type: "search", placeholder: "Id", "aria-label": "Id of the thing", maxlength: 255, spellcheck: "false" });
-  const entity = h("select", { "aria-label": "Kind of thing", onchange: () => { wanted.entity = entity.value; list.first(); } },
-    h("option", { value: "" }, "everything"), ENTITIES.map((name) => h("option", { value: name }, name)));
-  const submit = (event) => { event.preventDefault(); wanted.entityId = id.value.trim(); list.first(); };
+  const id = h("input", {
+    type: "search",
+    placeholder: "Id",
+    "aria-label": "Id of the thing",
+    maxlength: 255,
+    spellcheck: "false",
+  });
+  const entity = h(
+    "select",
+    {
+      "aria-label": "Kind of thing",
+      onchange: () => {
+        wanted.entity = entity.value;
+        list.first();
+      },
+    },
+    h("option", { value: "" }, "everything"),
+    ENTITIES.map((name) => h("option", { value: name }, name)),
+  );
+  const submit = (event) => {
+    event.preventDefault();
+    wanted.entityId = id.value.trim();
+    list.first();
+  };
   find(() => id.focus());
   list.first();
-  return [heading("Audit log", { under: "Every change, and the key that asked for it." }), h("form", { class: "search", role: "search", onsubmit: submit }, entity, id, h("button", {}, "Find")), list.frame];
+  return [
+    heading("Audit log", { under: "Every change, and the key that asked for it." }),
+    h("form", { class: "search", role: "search", onsubmit: submit }, entity, id, h("button", {}, "Find")),
+    list.frame,
+  ];
 }
 
 function shown({ items }) {
   if (!items.length) return empty("Nothing is found", "Changes are written down as they are made.");
-  return table("Audit log", [
-    { name: "What", kind: "main", cell: (entry) => `${entry.action} ${entry.entity}` },
-    { name: "Id", kind: "mono", cell: (entry) => (PAGES[entry.entity] ? h("a", { class: "open", href: `#/${PAGES[entry.entity]}/${segment(entry.entityId)}` }, entry.entityId) : entry.entityId) },
-    { name: "Who", kind: "", cell: (entry) => entry.keyName ?? "Postrider" },
-    { name: "Role", kind: "soft", cell: (entry) => entry.role },
-    { name: "Client", kind: "", cell: (entry) => entry.clientId },
-    { name: "Detail", kind: "text mono soft", cell: (entry) => entry.detail && h("span", { title: JSON.stringify(entry.detail) }, JSON.stringify(entry.detail)) },
-    { name: "When", kind: "time", cell: (entry) => when(entry.at) },
-  ], items);
+  return table(
+    "Audit log",
+    [
+      { name: "What", kind: "main", cell: (entry) => `${entry.action} ${entry.entity}` },
+      {
+        name: "Id",
+        kind: "mono",
+        cell: (entry) =>
+          PAGES[entry.entity]
+            ? h("a", { class: "open", href: `#/${PAGES[entry.entity]}/${segment(entry.entityId)}` }, entry.entityId)
+            : entry.entityId,
+      },
+      { name: "Who", kind: "", cell: (entry) => entry.keyName ?? "Postrider" },
+      { name: "Role", kind: "soft", cell: (entry) => entry.role },
+      { name: "Client", kind: "", cell: (entry) => entry.clientId },
+      {
+        name: "Detail",
+        kind: "text mono soft",
+        cell: (entry) => entry.detail && h("span", { title: JSON.stringify(entry.detail) }, JSON.stringify(entry.detail)),
+      },
+      { name: "When", kind: "time", cell: (entry) => when(entry.at) },
+    ],
+    items,
+  );
 }

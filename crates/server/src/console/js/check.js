@@ -12,13 +12,27 @@ export async function check() {
   const { lanes } = await get("/check");
   const all = lanes.flatMap((lane) => lane.findings);
   const amiss = all.filter((finding) => finding.level !== "ok").length;
-  const under = amiss ? `${plural(amiss, "thing")} to look at. The statements change nothing until you run them.` : "The tables are as the lanes need them.";
-  return [heading("Check", { actions: [button("Check again", again)], under }), lanes.length ? lanes.map(told) : empty("No lane runs here", "There is nothing to check.")];
+  const under = amiss
+    ? `${plural(amiss, "thing")} to look at. The statements change nothing until you run them.`
+    : "The tables are as the lanes need them.";
+  return [
+    heading("Check", { actions: [button("Check again", again)], under }),
+    lanes.length ? lanes.map(told) : empty("No lane runs here", "There is nothing to check."),
+  ];
 }
 
 function told(lane) {
   const worst = ORDER.find((level) => lane.findings.some((finding) => finding.level === level)) ?? "ok";
   const sorted = [...lane.findings].sort((a, b) => ORDER.indexOf(a.level) - ORDER.indexOf(b.level));
-  return section(lane.name, h("ul", { class: "findings" }, sorted.map(({ level, text, mend }) =>
-    h("li", {}, h("div", {}, mark(level, TONES[level]), h("span", {}, text)), mend && code(mend, "What mends it")))), { actions: worst === "ok" ? [mark("all well", "good")] : [] });
+  return section(
+    lane.name,
+    h(
+      "ul",
+      { class: "findings" },
+      sorted.map(({ level, text, mend }) =>
+        h("li", {}, h("div", {}, mark(level, TONES[level]), h("span", {}, text)), mend && code(mend, "What mends it")),
+      ),
+    ),
+    { actions: worst === "ok" ? [mark("all well", "good")] : [] },
+  );
 }

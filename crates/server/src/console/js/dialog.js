@@ -7,7 +7,10 @@ import { copyButton } from "./parts.js";
 export function dialog(title, build, closed = () => {}) {
   const close = () => frame.close();
   const frame = h("dialog", { "aria-label": title }, h("h2", {}, title), build(close));
-  frame.addEventListener("close", () => { frame.remove(); closed(); });
+  frame.addEventListener("close", () => {
+    frame.remove();
+    closed();
+  });
   document.body.append(frame);
   frame.showModal();
   return close;
@@ -17,22 +20,46 @@ export function dialog(title, build, closed = () => {}) {
 export function confirm(title, text, verb, kind = "primary") {
   return new Promise((answer) => {
     let agreed = false;
-    dialog(title, (close) => [
-      h("p", {}, text),
-      h("div", { class: "buttons" },
-        h("button", { type: "button", onclick: close }, "Leave it"),
-        h("button", { type: "button", class: kind, onclick: () => { agreed = true; close(); } }, verb)),
-    ], () => answer(agreed));
+    dialog(
+      title,
+      (close) => [
+        h("p", {}, text),
+        h(
+          "div",
+          { class: "buttons" },
+          h("button", { type: "button", onclick: close }, "Leave it"),
+          h(
+            "button",
+            {
+              type: "button",
+              class: kind,
+              onclick: () => {
+                agreed = true;
+                close();
+              },
+            },
+            verb,
+          ),
+        ),
+      ],
+      () => answer(agreed),
+    );
   });
 }
 
 /** Shows secrets once; answers when it is closed. */
 export function reveal(title, secrets) {
   return new Promise((answer) => {
-    dialog(title, (close) => [
-      h("p", {}, "Copy it now. It is shown this once: what is kept of it can't be read back."),
-      secrets.map(([name, value]) => h("div", { class: "secret" }, h("span", { class: "name" }, name), h("code", {}, value), copyButton(value))),
-      h("div", { class: "buttons" }, h("button", { type: "button", class: "primary", onclick: close }, "I have it")),
-    ], answer);
+    dialog(
+      title,
+      (close) => [
+        h("p", {}, "Copy it now. It is shown this once: what is kept of it can't be read back."),
+        secrets.map(([name, value]) =>
+          h("div", { class: "secret" }, h("span", { class: "name" }, name), h("code", {}, value), copyButton(value)),
+        ),
+        h("div", { class: "buttons" }, h("button", { type: "button", class: "primary", onclick: close }, "I have it")),
+      ],
+      answer,
+    );
   });
 }

@@ -15,7 +15,7 @@ function fill(node, properties, children) {
 }
 
 /** What is to be shown of a nested list: absent parts are left out. */
-export const there = (children) =>
+const there = (children) =>
   [children].flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== "");
 
 /** An element: `h("td", { class: "number" }, 5)`. */

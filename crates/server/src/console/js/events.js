@@ -12,7 +12,13 @@ import { plural, pretty } from "./words.js";
 const FIELDS = () => [
   { name: "type", label: "Type", required: true, hint: "application:subdomain:aggregate:event, as in shop:orders:order:paid" },
   { name: "source", label: "Source", required: true, value: "/console" },
-  { name: "id", label: "Id", required: true, value: crypto.randomUUID?.() ?? String(Date.now()), hint: "The same id again answers with the first event." },
+  {
+    name: "id",
+    label: "Id",
+    required: true,
+    value: crypto.randomUUID?.() ?? String(Date.now()),
+    hint: "The same id again answers with the first event.",
+  },
   { name: "subject", label: "Subject" },
   { name: "clientid", label: "Client" },
   { name: "data", label: "Data, as JSON", kind: "json" },
@@ -21,8 +27,20 @@ const FIELDS = () => [
 export async function events({ parameters, find }) {
   const wanted = Object.fromEntries(parameters);
   const list = pages((cursor) => get("/events", { ...wanted, cursor }), shown);
-  const inputs = [["code", "Type"], ["clientId", "Client"]].map(([name, label]) =>
-    h("input", { name, type: "search", placeholder: label, "aria-label": label, value: wanted[name] ?? "", maxlength: 255, spellcheck: "false" }));
+  const inputs = [
+    ["code", "Type"],
+    ["clientId", "Client"],
+  ].map(([name, label]) =>
+    h("input", {
+      name,
+      type: "search",
+      placeholder: label,
+      "aria-label": label,
+      value: wanted[name] ?? "",
+      maxlength: 255,
+      spellcheck: "false",
+    }),
+  );
   const submit = (event) => {
     event.preventDefault();
     for (const input of inputs) wanted[input.name] = input.value.trim();
@@ -30,35 +48,66 @@ export async function events({ parameters, find }) {
   };
   find(() => inputs[0].focus());
   list.first();
-  const publish = () => form("Publish an event", FIELDS(), null, "Publish", async (body) => {
-    const made = await post("/events", { specversion: "1.0", ...body });
-    toast(made.known ? "It was there already: nothing was made." : `Taken in: ${plural(made.jobIds.length, "job")} made.`, { tone: made.known ? "warn" : "good" });
-    list.first();
-  });
+  const publish = () =>
+    form("Publish an event", FIELDS(), null, "Publish", async (body) => {
+      const made = await post("/events", { specversion: "1.0", ...body });
+      toast(made.known ? "It was there already: nothing was made." : `Taken in: ${plural(made.jobIds.length, "job")} made.`, {
+        tone: made.known ? "warn" : "good",
+      });
+      list.first();
+    });
   return [
-    heading("Events", { actions: may("producer") ? [button("Publish", publish, "primary", "plus")] : [], under: "What happened, newest first. Each makes a job for every subscription that matches." }),
-    h("form", { class: "search", role: "search", onsubmit: submit }, inputs, h("button", {}, "Find")), list.frame,
+    heading("Events", {
+      actions: may("producer") ? [button("Publish", publish, "primary", "plus")] : [],
+      under: "What happened, newest first. Each makes a job for every subscription that matches.",
+    }),
+    h("form", { class: "search", role: "search", onsubmit: submit }, inputs, h("button", {}, "Find")),
+    list.frame,
   ];
 }
 
 function shown({ items }) {
-  if (!items.length) return empty("No event is found", "Publish one here, or send it: ", h("code", {}, "POST /api/v1/events"), ".");
-  return table("Events", [
-    { name: "Type", kind: "main", cell: (event) => h("a", { class: "open", href: `#/events/${segment(event.id)}` }, event.code) },
-    { name: "Source", kind: "text soft", cell: (event) => event.source },
-    { name: "Subject", kind: "text", cell: (event) => event.subject },
-    { name: "Client", kind: "", cell: (event) => event.clientId },
-    { name: "Taken in", kind: "time", cell: (event) => when(event.createdAt) },
-    { name: "Actions", kind: "acts", quiet: true, cell: (event) => may("operator") && button("Replay", () => replay(event), "small") },
-  ], items);
+  if (!items.length)
+    return empty("No event is found", "Publish one here, or send it: ", h("code", {}, "POST /api/v1/events"), ".");
+  return table(
+    "Events",
+    [
+      {
+        name: "Type",
+        kind: "main",
+        cell: (event) => h("a", { class: "open", href: `#/events/${segment(event.id)}` }, event.code),
+      },
+      { name: "Source", kind: "text soft", cell: (event) => event.source },
+      { name: "Subject", kind: "text", cell: (event) => event.subject },
+      { name: "Client", kind: "", cell: (event) => event.clientId },
+      { name: "Taken in", kind: "time", cell: (event) => when(event.createdAt) },
+      {
+        name: "Actions",
+        kind: "acts",
+        quiet: true,
+        cell: (event) => may("operator") && button("Replay", () => replay(event), "small"),
+      },
+    ],
+    items,
+  );
 }
 
-const replay = (event) => attempt(async () => {
-  if (!(await confirm("Replay the event?", "A new job is made for every subscription that matches it now. Receivers may get it a second time.", "Replay"))) return;
-  const { jobIds } = await post(`/events/${segment(event.id)}/replay`);
-  toast(jobIds.length ? `${plural(jobIds.length, "job")} made.` : "No subscription matches it now: nothing was made.", { tone: jobIds.length ? "good" : "warn" });
-  again();
-});
+const replay = (event) =>
+  attempt(async () => {
+    if (
+      !(await confirm(
+        "Replay the event?",
+        "A new job is made for every subscription that matches it now. Receivers may get it a second time.",
+        "Replay",
+      ))
+    )
+      return;
+    const { jobIds } = await post(`/events/${segment(event.id)}/replay`);
+    toast(jobIds.length ? `${plural(jobIds.length, "job")} made.` : "No subscription matches it now: nothing was made.", {
+      tone: jobIds.length ? "good" : "warn",
+    });
+    again();
+  });
 
 /** One event, with what it carries and the way to its jobs. */
 export async function event(_, id) {
@@ -66,14 +115,31 @@ export async function event(_, id) {
   return [
     heading(seen.code, {
       trail: [["#/events", "Events"]],
-      actions: [h("a", { class: "button", href: `#/jobs?eventId=${segment(seen.id)}` }, "Its jobs"), may("operator") && button("Replay", () => replay(seen), "primary")],
+      actions: [
+        h("a", { class: "button", href: `#/jobs?eventId=${segment(seen.id)}` }, "Its jobs"),
+        may("operator") && button("Replay", () => replay(seen), "primary"),
+      ],
     }),
-    h("div", { class: "split wide-left" },
+    h(
+      "div",
+      { class: "split wide-left" },
       section("Data", seen.data ? code(pretty(seen.data), "Data") : h("p", { class: "soft" }, "None.")),
-      section("About it", facts([
-        ["Id", h("code", {}, seen.id)], ["Event id", h("code", {}, seen.eventId)], ["Source", seen.source], ["Subject", seen.subject], ["Client", seen.clientId], ["Correlation", seen.correlationId],
-        ["Content type", seen.dataContentType], ["Schema", seen.dataSchema], ["Occurred", when(seen.occurredAt)], ["Taken in", when(seen.createdAt)],
-        ...Object.entries(seen.extensions ?? {}).map(([name, value]) => [name, String(value)]),
-      ]))),
+      section(
+        "About it",
+        facts([
+          ["Id", h("code", {}, seen.id)],
+          ["Event id", h("code", {}, seen.eventId)],
+          ["Source", seen.source],
+          ["Subject", seen.subject],
+          ["Client", seen.clientId],
+          ["Correlation", seen.correlationId],
+          ["Content type", seen.dataContentType],
+          ["Schema", seen.dataSchema],
+          ["Occurred", when(seen.occurredAt)],
+          ["Taken in", when(seen.createdAt)],
+          ...Object.entries(seen.extensions ?? {}).map(([name, value]) => [name, String(value)]),
+        ]),
+      ),
+    ),
   ];
 }

@@ -6,41 +6,48 @@ import { rate, rows, span } from "./words.js";
 /** What is told of a lane: [label, how it is said, when it is bad]. */
 const FIGURES = [
   ["Waiting", (lane) => rows(lane.backlog.rows, lane.backlog.more), () => false],
-  ["In flight", (lane) => rows(count(lane.inFlight)), () => false],
+  ["In flight", (lane) => rows(lane.inFlight.rows, lane.inFlight.more), () => false],
   ["Oldest due", (lane) => span(lane.oldestDueSeconds), (lane) => lane.oldestDueSeconds > 300],
   ["Delivered/s", (lane) => rate(lane.deliveredPerSecond), () => false],
   ["Failed/s", (lane) => rate(lane.failedPerSecond), (lane) => lane.failedPerSecond > 0],
   ["Lag", (lane) => span(lane.lagSeconds), () => false],
 ];
 
-const count = (value) => (typeof value === "object" && value !== null ? value.rows : value);
-
 /** A list of figures; `update` takes a lane. */
 export function figures() {
   const cells = FIGURES.map(([name, said, bad]) => ({ said, bad, value: h("dd", {}, "–"), name }));
-  const node = h("dl", { class: "figures" }, cells.map(({ name, value }) => h("div", {}, h("dt", {}, name), value)));
-  const update = (lane) => cells.forEach(({ said, bad, value }) => {
-    say(value, said(lane));
-    value.classList.toggle("bad", Boolean(bad(lane)));
-  });
+  const node = h(
+    "dl",
+    { class: "figures" },
+    cells.map(({ name, value }) => h("div", {}, h("dt", {}, name), value)),
+  );
+  const update = (lane) =>
+    cells.forEach(({ said, bad, value }) => {
+      say(value, said(lane));
+      value.classList.toggle("bad", Boolean(bad(lane)));
+    });
   return { node, update };
 }
 
 /** Where rows come from and go to, and whether it is there. */
 export function sides() {
-  const store = side("Database"), transport = side("Target");
-  const update = (lane) => { store.update(lane.store); transport.update(lane.transport); };
+  const store = side("Database"),
+    transport = side("Target");
+  const update = (lane) => {
+    store.update(lane.store);
+    transport.update(lane.transport);
+  };
   return { node: h("ul", { class: "sides" }, store.node, transport.node), update };
 }
 
-const TONES = { up: "good", away: "bad" };
-
 function side(name) {
-  const dot = h("span", { class: "dot" }), text = h("span", { class: "what" }), reason = h("span", { class: "reason" });
+  const dot = h("span", { class: "dot" }),
+    text = h("span", { class: "what" }),
+    reason = h("span", { class: "reason" });
   const update = (end) => {
-    dot.className = `dot ${TONES[end?.state] ?? ""}`;
-    say(text, `${end?.name ?? "–"}${end?.state && end.state !== "up" ? `, ${end.state}` : ""}`);
-    say(reason, end?.reason ?? "");
+    dot.className = `dot ${end.state === "ok" ? "good" : "bad"}`;
+    say(text, end.state === "ok" ? end.name : `${end.name}, ${end.state}`);
+    say(reason, end.reason ?? "");
   };
   return { node: h("li", {}, h("span", { class: "soft" }, name), h("span", {}, dot, text, reason)), update };
 }

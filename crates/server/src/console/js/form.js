@@ -9,7 +9,9 @@ import { dialog } from "./dialog.js";
 
 /** Asks for the fields and hands the body to `send`; what `send` refuses may be mended. */
 export function form(title, fields, values, verb, send) {
-  const asked = fields.filter((field) => !(values && field.once)).map((field) => [field, control(field, values?.[field.name] ?? field.value)]);
+  const asked = fields
+    .filter((field) => !(values && field.once))
+    .map((field) => [field, control(field, values?.[field.name] ?? field.value)]);
   const general = h("p", { class: "mistake", role: "alert" });
   dialog(title, (close) => {
     const submit = h("button", { class: "primary" }, verb);
@@ -27,31 +29,61 @@ export function form(title, fields, values, verb, send) {
         submit.disabled = false;
       }
     };
-    return h("form", { onsubmit: sent, novalidate: true },
-      asked.map(([field, part]) => h("div", { class: `field ${field.kind ?? ""} ${field.whole ? "whole" : ""}` },
-        h("label", { for: part.input.id }, field.label, field.required && h("span", { class: "soft" }, " (required)")),
-        part.input, field.hint && h("p", { class: "hint", id: `${part.input.id}-hint` }, field.hint), part.mistake)),
-      general, h("div", { class: "buttons" }, h("button", { type: "button", onclick: close }, "Leave it"), submit));
+    return h(
+      "form",
+      { onsubmit: sent, novalidate: true },
+      asked.map(([field, part]) =>
+        h(
+          "div",
+          { class: `field ${field.kind ?? ""} ${field.whole ? "whole" : ""}` },
+          h("label", { for: part.input.id }, field.label, field.required && h("span", { class: "soft" }, " (required)")),
+          part.input,
+          field.hint && h("p", { class: "hint", id: `${part.input.id}-hint` }, field.hint),
+          part.mistake,
+        ),
+      ),
+      general,
+      h("div", { class: "buttons" }, h("button", { type: "button", onclick: close }, "Leave it"), submit),
+    );
   });
 }
 
 function control(field, value) {
   const id = `field-${field.name}`;
   const mistake = h("p", { class: "mistake", id: `${id}-mistake` });
-  const common = { id, name: field.name, required: field.required, "aria-describedby": `${id}-mistake${field.hint ? ` ${id}-hint` : ""}` };
+  const common = {
+    id,
+    name: field.name,
+    required: field.required,
+    "aria-describedby": `${id}-mistake${field.hint ? ` ${id}-hint` : ""}`,
+  };
   return { input: input(field, common, value), mistake };
 }
 
 function input(field, common, value) {
   switch (field.kind) {
     case "choice":
-      return h("select", common, field.options.map(([name, text]) => h("option", { value: name, selected: name === (value ?? "") }, text)));
+      return h(
+        "select",
+        common,
+        field.options.map(([name, text]) => h("option", { value: name, selected: name === (value ?? "") }, text)),
+      );
     case "json":
-      return h("textarea", { ...common, rows: 6, spellcheck: "false" }, value === undefined || value === null ? "" : JSON.stringify(value, null, 2));
+      return h(
+        "textarea",
+        { ...common, rows: 6, spellcheck: "false" },
+        value === undefined || value === null ? "" : JSON.stringify(value, null, 2),
+      );
     case "lines":
       return h("textarea", { ...common, rows: 2, spellcheck: "false" }, (value ?? []).join("\n"));
     case "pairs":
-      return h("textarea", { ...common, rows: 2, spellcheck: "false" }, Object.entries(value ?? {}).map((pair) => pair.join(": ")).join("\n"));
+      return h(
+        "textarea",
+        { ...common, rows: 2, spellcheck: "false" },
+        Object.entries(value ?? {})
+          .map((pair) => pair.join(": "))
+          .join("\n"),
+      );
     default:
       return h("input", { ...common, type: field.kind ?? "text", value: value ?? "", autocomplete: "off", spellcheck: "false" });
   }
@@ -68,26 +100,39 @@ function read(asked) {
 }
 
 function told(field, text) {
-  const entries = () => text.split("\n").map((line) => line.trim()).filter(Boolean);
+  const entries = () =>
+    text
+      .split("\n")
+      .map((line) => line.trim())
+      .filter(Boolean);
   if (field.kind === "lines") return entries();
   if (field.kind === "pairs") return Object.fromEntries(entries().map((line) => line.split(/:\s*(.*)/s).slice(0, 2)));
   if (text === "") return undefined;
   if (field.kind === "number") return Number(text);
   if (field.kind === "datetime-local") return new Date(text).toISOString();
   if (field.kind !== "json") return text;
-  try { return JSON.parse(text); } catch (error) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
     throw Object.assign(new Error("see above"), { errors: [{ field: field.name, message: `is no JSON: ${error.message}` }] });
   }
 }
 
 function tell(part, text) {
   part.mistake.textContent = text;
-  if (text) part.input.setAttribute("aria-invalid", "true"); else part.input.removeAttribute("aria-invalid");
+  if (text) part.input.setAttribute("aria-invalid", "true");
+  else part.input.removeAttribute("aria-invalid");
 }
 
 function complain(asked, general, error) {
   const errors = error.errors ?? [];
-  const about = (mistake) => asked.find(([field]) => mistake.field === field.name || mistake.field?.startsWith(`${field.name}.`) || mistake.field?.startsWith(`${field.name}[`));
+  const about = (mistake) =>
+    asked.find(
+      ([field]) =>
+        mistake.field === field.name ||
+        mistake.field?.startsWith(`${field.name}.`) ||
+        mistake.field?.startsWith(`${field.name}[`),
+    );
   for (const mistake of errors) if (about(mistake)) tell(about(mistake)[1], mistake.message);
   const left = errors.filter((mistake) => !about(mistake)).map((mistake) => `${mistake.field} ${mistake.message}`);
   general.textContent = errors.length ? left.join("; ") : error.message;

@@ -8,15 +8,53 @@ import { pages, table } from "./table.js";
 import { attempt, toast } from "./toast.js";
 import { plural } from "./words.js";
 
-export const ROLES = { QUEUED: "ready", PENDING: "waiting", COMPLETED: "delivered", ERROR: "dead", IN_PROGRESS: "claimed", CANCELLED: "cancelled" };
-const FIELDS = [["code", "Code"], ["clientId", "Client"], ["eventId", "Event"], ["subscriptionId", "Subscription"]];
+const ROLES = {
+  QUEUED: "ready",
+  PENDING: "waiting",
+  COMPLETED: "delivered",
+  ERROR: "dead",
+  IN_PROGRESS: "claimed",
+  CANCELLED: "cancelled",
+};
+const FIELDS = [
+  ["code", "Code"],
+  ["clientId", "Client"],
+  ["eventId", "Event"],
+  ["subscriptionId", "Subscription"],
+];
 
 export async function jobs({ parameters, find }) {
   const wanted = { status: "", ...Object.fromEntries(parameters) };
   const list = pages((cursor) => get("/dispatch-jobs", { ...wanted, cursor }), shown);
-  const inputs = FIELDS.map(([name, label]) => h("input", { name, type: "search", placeholder: label, "aria-label": label, value: wanted[name] ?? "", maxlength: 64, spellcheck: "false" }));
-  const tabs = h("div", { class: "tabs", role: "group", "aria-label": "By status" }, ["", ...Object.keys(ROLES)].map((status) =>
-    h("button", { type: "button", "data-status": status, onclick: () => { wanted.status = status; look(); } }, status || "All")));
+  const inputs = FIELDS.map(([name, label]) =>
+    h("input", {
+      name,
+      type: "search",
+      placeholder: label,
+      "aria-label": label,
+      value: wanted[name] ?? "",
+      maxlength: 64,
+      spellcheck: "false",
+    }),
+  );
+  const tabs = h(
+    "div",
+    { class: "tabs", role: "group", "aria-label": "By status" },
+    ["", ...Object.keys(ROLES)].map((status) =>
+      h(
+        "button",
+        {
+          type: "button",
+          "data-status": status,
+          onclick: () => {
+            wanted.status = status;
+            look();
+          },
+        },
+        status || "All",
+      ),
+    ),
+  );
   const acts = h("span", {});
   const submit = (event) => {
     event.preventDefault();
@@ -39,22 +77,34 @@ export async function jobs({ parameters, find }) {
   find(() => inputs[0].focus());
   list.first();
   return [
-    heading("Jobs", { actions: [acts], under: "Webhook deliveries, newest first." }), tabs,
-    h("form", { class: "search", role: "search", onsubmit: submit }, inputs, h("button", {}, "Find")), list.frame,
+    heading("Jobs", { actions: [acts], under: "Webhook deliveries, newest first." }),
+    tabs,
+    h("form", { class: "search", role: "search", onsubmit: submit }, inputs, h("button", {}, "Find")),
+    list.frame,
   ];
 }
 
 function shown({ items }) {
-  if (!items.length) return empty("No job is found", "Jobs come from events that match a subscription, or from ", h("code", {}, "POST /api/v1/dispatch-jobs"), ".");
-  return table("Jobs", [
-    { name: "Id", kind: "main mono", cell: (job) => h("a", { class: "open", href: `#/jobs/${segment(job.id)}` }, job.id) },
-    { name: "Status", kind: "state", cell: (job) => status(job) },
-    { name: "Code", kind: "text", cell: (job) => h("span", { title: job.code }, job.code) },
-    { name: "Target", kind: "text soft", cell: (job) => h("span", { title: job.targetUrl }, job.targetUrl) },
-    { name: "Error", kind: "text soft", cell: (job) => job.lastError && h("span", { title: job.lastError }, job.lastError) },
-    { name: "Attempts", kind: "number", cell: (job) => job.attemptCount },
-    { name: "Created", kind: "time", cell: (job) => when(job.createdAt) },
-  ], items);
+  if (!items.length)
+    return empty(
+      "No job is found",
+      "Jobs come from events that match a subscription, or from ",
+      h("code", {}, "POST /api/v1/dispatch-jobs"),
+      ".",
+    );
+  return table(
+    "Jobs",
+    [
+      { name: "Id", kind: "main mono", cell: (job) => h("a", { class: "open", href: `#/jobs/${segment(job.id)}` }, job.id) },
+      { name: "Status", kind: "state", cell: (job) => status(job) },
+      { name: "Code", kind: "text", cell: (job) => h("span", { title: job.code }, job.code) },
+      { name: "Target", kind: "text soft", cell: (job) => h("span", { title: job.targetUrl }, job.targetUrl) },
+      { name: "Error", kind: "text soft", cell: (job) => job.lastError && h("span", { title: job.lastError }, job.lastError) },
+      { name: "Attempts", kind: "number", cell: (job) => job.attemptCount },
+      { name: "Created", kind: "time", cell: (job) => when(job.createdAt) },
+    ],
+    items,
+  );
 }
 
 /** ERROR with a next attempt is tried again by itself. */
@@ -63,11 +113,19 @@ export function status(job) {
   return mark(again ? "ERROR, retrying" : job.status, again ? "warn" : roleTone(ROLES[job.status]));
 }
 
-const retry = (filter, done) => attempt(async () => {
-  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
-  const which = Object.keys(given).length ? "that match" : "of every code and target";
-  if (!(await confirm("Retry spent jobs?", `Jobs ${which} whose attempts are spent go again, the oldest first, 1,000 at a time.`, "Retry"))) return;
-  const { retried, more } = await post("/dispatch-jobs/retry", given);
-  toast(`${plural(retried, "job")} go again${more ? "; there are more" : ""}.`);
-  await done();
-});
+const retry = (filter, done) =>
+  attempt(async () => {
+    const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
+    const which = Object.keys(given).length ? "that match" : "of every code and target";
+    if (
+      !(await confirm(
+        "Retry spent jobs?",
+        `Jobs ${which} whose attempts are spent go again, the oldest first, 1,000 at a time.`,
+        "Retry",
+      ))
+    )
+      return;
+    const { retried, more } = await post("/dispatch-jobs/retry", given);
+    toast(`${plural(retried, "job")} go again${more ? "; there are more" : ""}.`);
+    await done();
+  });

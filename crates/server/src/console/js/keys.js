@@ -4,21 +4,44 @@ import { h } from "./dom.js";
 import { dialog } from "./dialog.js";
 
 const GO = {
-  o: ["#/", "overview"], j: ["#/jobs", "jobs"], e: ["#/events", "events"], s: ["#/subscriptions", "subscriptions"], p: ["#/pools", "pools"],
-  a: ["#/accounts", "service accounts"], c: ["#/check", "check"], k: ["#/keys", "API keys"], l: ["#/audit", "audit log"],
+  o: ["#/", "overview"],
+  j: ["#/jobs", "jobs"],
+  e: ["#/events", "events"],
+  s: ["#/subscriptions", "subscriptions"],
+  p: ["#/pools", "pools"],
+  a: ["#/accounts", "service accounts"],
+  c: ["#/check", "check"],
+  k: ["#/keys", "API keys"],
+  l: ["#/audit", "audit log"],
 };
 const HELP = [
-  ["/", "search"], ["j", "next row"], ["k", "row before"], ["Enter", "open the row"], ["x", "select the row"], ["r", "look again"], ["Esc", "close a dialog"], ["?", "this help"],
+  ["/", "search"],
+  ["j", "next row"],
+  ["k", "row before"],
+  ["Enter", "open the row"],
+  ["x", "select the row"],
+  ["r", "look again"],
+  ["Esc", "close a dialog"],
+  ["?", "this help"],
 ];
 
 /** Listens; `find` puts the cursor into the page's search, `again` shows the page anew. */
 export function keys(find, again) {
   let going = false;
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), textarea, select, dialog")) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      event.target.closest("input:not([type=checkbox]), textarea, select, dialog")
+    )
+      return;
     const go = going && GO[event.key];
     going = event.key === "g" && !going;
-    const act = go ? () => { location.hash = go[0]; }
+    const act = go
+      ? () => {
+          location.hash = go[0];
+        }
       : { "/": find, "?": help, r: again, j: () => walk(1), k: () => walk(-1), x: select }[event.key];
     if (!act) return;
     event.preventDefault();
@@ -40,11 +63,32 @@ function walk(by) {
 const select = () => document.activeElement?.closest("tr")?.querySelector("input[type=checkbox]")?.click();
 
 export function help() {
-  const line = (keys, text) => h("div", {}, h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, text));
+  const line = (keys, text) =>
+    h(
+      "div",
+      {},
+      h(
+        "dt",
+        {},
+        keys.map((key) => h("kbd", {}, key)),
+      ),
+      h("dd", {}, text),
+    );
   dialog("Keys", (close) => [
-    h("div", { class: "keys" },
-      h("dl", {}, HELP.map(([key, text]) => line([key], text))),
-      h("dl", {}, Object.entries(GO).map(([key, [, text]]) => line(["g", key], text)))),
+    h(
+      "div",
+      { class: "keys" },
+      h(
+        "dl",
+        {},
+        HELP.map(([key, text]) => line([key], text)),
+      ),
+      h(
+        "dl",
+        {},
+        Object.entries(GO).map(([key, [, text]]) => line(["g", key], text)),
+      ),
+    ),
     h("div", { class: "buttons" }, h("button", { class: "primary", type: "button", onclick: close }, "Close")),
   ]);
 }

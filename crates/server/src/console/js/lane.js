@@ -13,8 +13,12 @@ export async function lane(page, name) {
   const here = `/lanes/${segment(name)}`;
   const about = await get(here);
   const drawing = machine(about.states, about.moves, (state) => `#${here}?state=${segment(state)}`);
-  const state = h("span", {}, health(about.health)), reason = h("p", { class: "notice bad", hidden: true });
-  const numbers = figures(), drawn = plot(name), ends = sides(), list = finder(page, here, about);
+  const state = h("span", {}, health(about.health)),
+    reason = h("p", { class: "notice bad", hidden: true });
+  const numbers = figures(),
+    drawn = plot(name),
+    ends = sides(),
+    list = finder(page, here, about);
   page.live((seen) => {
     const mine = seen.lanes.find((one) => one.name === name);
     if (!mine) return;
@@ -27,14 +31,29 @@ export async function lane(page, name) {
     list.count(mine.states);
   });
   return [
-    heading(name, { trail: [["#/", "Overview"]], marks: [state], actions: may("operator") ? [switcher(name, about)] : [], under: `${about.contract} · ${about.stage}` }),
+    heading(name, {
+      trail: [["#/", "Overview"]],
+      marks: [state],
+      actions: may("operator") ? [switcher(name, about)] : [],
+      under: `${about.contract} · ${about.stage}`,
+    }),
     reason,
-    h("div", { class: "split" },
+    h(
+      "div",
+      { class: "split" },
       h("section", { class: "card", "aria-label": "Figures" }, numbers.node, drawn.node, ends.node),
-      section("State machine", drawing.node)),
+      section("State machine", drawing.node),
+    ),
     list.node,
-    h("details", { class: "card" }, h("summary", {}, h("h2", {}, "Settings in force")),
-      facts(about.settings.map(({ key, value }) => [h("code", {}, key), h("code", {}, value)]), "wide")),
+    h(
+      "details",
+      { class: "card" },
+      h("summary", {}, h("h2", {}, "Settings in force")),
+      facts(
+        about.settings.map(({ key, value }) => [h("code", {}, key), h("code", {}, value)]),
+        "wide",
+      ),
+    ),
   ];
 }
 
@@ -42,11 +61,17 @@ export async function lane(page, name) {
 function switcher(name, about) {
   const paused = about.paused ?? about.health === "paused";
   const set = (verb) => post(`/lanes/${segment(name)}/${verb}`);
-  const flip = () => attempt(async () => {
-    const [verb, back] = paused ? ["resume", "pause"] : ["pause", "resume"];
-    await set(verb);
-    toast(paused ? `${name} goes on.` : `${name} pauses. What is under way is finished.`, { undo: async () => { await set(back); again(); } });
-    again();
-  });
+  const flip = () =>
+    attempt(async () => {
+      const [verb, back] = paused ? ["resume", "pause"] : ["pause", "resume"];
+      await set(verb);
+      toast(paused ? `${name} goes on.` : `${name} pauses. What is under way is finished.`, {
+        undo: async () => {
+          await set(back);
+          again();
+        },
+      });
+      again();
+    });
   return paused ? button("Resume", flip, "primary", "play") : button("Pause", flip, "", "pause");
 }

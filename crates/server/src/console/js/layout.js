@@ -6,12 +6,16 @@
 
 /** Moves that people make, or that lead back: they say nothing about which state comes first. */
 const SIDEWAYS = new Set(["requeue", "cancel", "complete", "retry", "release", "reclaim", "defer", "untried"]);
-const LANE = 18, SLOT = 9, EDGE = 10;
+const LANE = 18,
+  SLOT = 9,
+  EDGE = 10;
 
 /** How far along its way each state is. */
 function ranks(states, moves) {
   const names = new Set(states.map((state) => state.name));
-  const onward = moves.filter((move) => move.from !== move.to && names.has(move.from) && names.has(move.to) && !SIDEWAYS.has(move.verb));
+  const onward = moves.filter(
+    (move) => move.from !== move.to && names.has(move.from) && names.has(move.to) && !SIDEWAYS.has(move.verb),
+  );
   const rank = new Map(states.map((state) => [state.name, 0]));
   // As many rounds as there are states reach every one; a ring of moves ends there too.
   for (let round = 0; round < states.length; round += 1) {
@@ -55,7 +59,13 @@ export function layout(states, moves, size) {
   const boxes = new Map();
   used.forEach((column, at) => {
     const free = depth - (column.length * (size.cross + LANE * 1.5) - LANE * 1.5);
-    column.forEach((name, down) => boxes.set(name, { at, main: EDGE + at * (size.main + size.gap), cross: EDGE + free / 2 + down * (size.cross + LANE * 1.5) }));
+    column.forEach((name, down) =>
+      boxes.set(name, {
+        at,
+        main: EDGE + at * (size.main + size.gap),
+        cross: EDGE + free / 2 + down * (size.cross + LANE * 1.5),
+      }),
+    );
   });
   const drawn = arrows(moves, rank);
   const near = drawn.filter(({ from, to }) => Math.abs(boxes.get(from).at - boxes.get(to).at) === 1);
@@ -63,7 +73,8 @@ export function layout(states, moves, size) {
   const paths = [...near.map((arrow) => direct(arrow, boxes, size, near)), ...channelled(far, boxes, size, EDGE + depth + LANE)];
   const lanes = new Set(paths.map((path) => path.lane).filter((lane) => lane !== undefined)).size;
   return {
-    boxes, paths,
+    boxes,
+    paths,
     main: 2 * EDGE + used.length * size.main + (used.length - 1) * size.gap + (far.length ? SLOT * 4 : 0),
     cross: 2 * EDGE + depth + (lanes ? LANE * (lanes + 0.6) : 0),
   };
@@ -86,7 +97,8 @@ function direct({ from, to, verbs }, boxes, size, drawn) {
 
 /** A point of a curve. */
 function along([a, b, c, d], t) {
-  const mix = (axis) => (1 - t) ** 3 * a[axis] + 3 * (1 - t) ** 2 * t * b[axis] + 3 * (1 - t) * t ** 2 * c[axis] + t ** 3 * d[axis];
+  const mix = (axis) =>
+    (1 - t) ** 3 * a[axis] + 3 * (1 - t) ** 2 * t * b[axis] + 3 * (1 - t) * t ** 2 * c[axis] + t ** 3 * d[axis];
   return { main: mix("main"), cross: mix("cross") };
 }
 
@@ -103,12 +115,25 @@ function channelled(far, boxes, size, beside) {
     const a = { main: start.main + size.main, cross: start.cross + size.cross / 2 + SLOT * (1 + (lane % 2)) };
     if (start.at === end.at) {
       const b = { main: a.main, cross: end.cross + size.cross / 2 - SLOT };
-      return { from, to, verbs, corners: [a, { main: out, cross: a.cross }, { main: out, cross: b.cross }, b], label: { main: out, cross: (a.cross + b.cross) / 2, side: 0 } };
+      return {
+        from,
+        to,
+        verbs,
+        corners: [a, { main: out, cross: a.cross }, { main: out, cross: b.cross }, b],
+        label: { main: out, cross: (a.cross + b.cross) / 2, side: 0 },
+      };
     }
     const cross = beside + lane * LANE;
     const into = end.main - SLOT * (1 + (lane % 4));
     const b = { main: end.main, cross: end.cross + size.cross / 2 + SLOT * (1 + (lane % 2)) };
-    const corners = [a, { main: out, cross: a.cross }, { main: out, cross }, { main: into, cross }, { main: into, cross: b.cross }, b];
+    const corners = [
+      a,
+      { main: out, cross: a.cross },
+      { main: out, cross },
+      { main: into, cross },
+      { main: into, cross: b.cross },
+      b,
+    ];
     return { from, to, verbs, lane, corners, label: first ? { main: (out + into) / 2, cross, side: 0 } : null };
   });
 }

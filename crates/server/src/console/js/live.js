@@ -15,6 +15,9 @@ export function watch(seen) {
   return () => watchers.delete(seen);
 }
 
+/** Whether there was one yet. */
+export const known = () => latest !== null;
+
 /** An overview that was asked for, as good as one that was sent. */
 export function heard(overview) {
   latest = overview;

@@ -5,7 +5,12 @@ import { layout } from "./layout.js";
 import { roleTone } from "./parts.js";
 import { rows } from "./words.js";
 
-const WIDE = 136, SLIM = 104, HIGH = 50, ROUND = 7, STEP = 13, SMALLEST = 0.85;
+const WIDE = 136,
+  SLIM = 104,
+  HIGH = 50,
+  ROUND = 7,
+  STEP = 13,
+  SMALLEST = 0.85;
 const ACROSS = { wide: WIDE, main: WIDE, cross: HIGH, gap: 78 };
 const downward = (wide) => ({ wide, main: HIGH, cross: wide, gap: 58 });
 const PEOPLE = new Set(["requeue", "cancel", "complete"]);
@@ -27,7 +32,8 @@ function told(moves) {
 
 /** A drawing in a frame; `link(state)` is where a click on a state leads, `update(census)` fills in the counts. */
 export function machine(states, every, link) {
-  const moves = every.filter((move) => PEOPLE.has(move.verb)).length > FEW ? every.filter((move) => !PEOPLE.has(move.verb)) : every;
+  const moves =
+    every.filter((move) => PEOPLE.has(move.verb)).length > FEW ? every.filter((move) => !PEOPLE.has(move.verb)) : every;
   const frame = h("div", { class: "machine", tabindex: 0, role: "region", "aria-label": "States and moves" });
   const counts = new Map();
   const across = layout(states, moves, ACROSS).main;
@@ -45,10 +51,11 @@ export function machine(states, every, link) {
 
   draw();
   new ResizeObserver(draw).observe(frame);
-  const update = (census) => census.forEach((count) => {
-    const node = counts.get(count.state);
-    if (node) say(node, rows(count.rows, count.more));
-  });
+  const update = (census) =>
+    census.forEach((count) => {
+      const node = counts.get(count.state);
+      if (node) say(node, rows(count.rows, count.more));
+    });
   return { node: [frame, h("ul", { class: "moves" }, told(every))], update };
 }
 
@@ -57,10 +64,20 @@ function drawing(states, moves, link, size, counts) {
   const down = size !== ACROSS;
   const at = (point) => (down ? { x: point.cross, y: point.main } : { x: point.main, y: point.cross });
   const end = at({ main: plan.main, cross: plan.cross });
-  const tip = s("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7.5, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, s("path", { d: "M0 0.5L8 4L0 7.5z" }));
+  const tip = s(
+    "marker",
+    { id: "tip", viewBox: "0 0 8 8", refX: 7.5, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
+    s("path", { d: "M0 0.5L8 4L0 7.5z" }),
+  );
   const paths = plan.paths.map((path) => arrow(path, at, down));
-  const svg = s("svg", { viewBox: `0 0 ${end.x} ${end.y}`, width: end.x, role: "group", "aria-label": "State machine" },
-    s("defs", {}, tip), paths.map((path) => path.line), states.map((state) => box(state, { ...at(plan.boxes.get(state.name)), wide: size.wide }, link, counts)), paths.map((path) => path.label));
+  const svg = s(
+    "svg",
+    { viewBox: `0 0 ${end.x} ${end.y}`, width: end.x, role: "group", "aria-label": "State machine" },
+    s("defs", {}, tip),
+    paths.map((path) => path.line),
+    states.map((state) => box(state, { ...at(plan.boxes.get(state.name)), wide: size.wide }, link, counts)),
+    paths.map((path) => path.label),
+  );
   svg.style.minWidth = `${end.x * SMALLEST}px`;
   return svg;
 }
@@ -68,21 +85,34 @@ function drawing(states, moves, link, size, counts) {
 function box(state, { x, y, wide }, link, counts) {
   const count = s("text", { class: "count", x: x + 12, y: y + 39 }, "–");
   counts.set(state.name, count);
-  return s("a", { href: link(state.name), class: `state ${roleTone(state.role)}` },
-    s("rect", { x, y, width: wide, height: HIGH, rx: ROUND }), s("rect", { class: "edge", x, y: y + 8, width: 3, height: HIGH - 16, rx: 1.5 }),
-    s("text", { class: "name", x: x + 12, y: y + 20 }, short(state.name, wide)), s("title", {}, state.name), count);
+  return s(
+    "a",
+    { href: link(state.name), class: `state ${roleTone(state.role)}` },
+    s("rect", { x, y, width: wide, height: HIGH, rx: ROUND }),
+    s("rect", { class: "edge", x, y: y + 8, width: 3, height: HIGH - 16, rx: 1.5 }),
+    s("text", { class: "name", x: x + 12, y: y + 20 }, short(state.name, wide)),
+    s("title", {}, state.name),
+    count,
+  );
 }
 
 /** As much of a name as a box has room for; capitals are wide. */
 function short(name, wide) {
   let room = wide - 20;
-  const fits = [...name].filter((letter) => { room -= /[A-Z_]/.test(letter) ? 8.6 : 6.4; return room > 0; });
+  const fits = [...name].filter((letter) => {
+    room -= /[A-Z_]/.test(letter) ? 8.6 : 6.4;
+    return room > 0;
+  });
   return fits.length < name.length ? `${fits.slice(0, -1).join("")}…` : name;
 }
 
 function arrow({ from, to, verbs, curve, corners, label }, at, down) {
   const kind = verbs.every((verb) => PEOPLE.has(verb)) ? "move people" : "move";
-  const line = s("path", { class: kind, d: curve ? curved(curve.map(at)) : cornered(corners.map(at)), "marker-end": "url(#tip)" }, s("title", {}, `${from} → ${to}: ${verbs.join(", ")}`));
+  const line = s(
+    "path",
+    { class: kind, d: curve ? curved(curve.map(at)) : cornered(corners.map(at)), "marker-end": "url(#tip)" },
+    s("title", {}, `${from} → ${to}: ${verbs.join(", ")}`),
+  );
   return { line, label: label && words(verbs, at(label), label.side, kind, down) };
 }
 
@@ -91,8 +121,11 @@ function words(verbs, { x, y }, side, kind, down) {
   const lines = side ? verbs : [verbs.join(", ")];
   const first = down || !side ? y + 4 - ((lines.length - 1) * STEP) / 2 : side < 0 ? y - 7 - (lines.length - 1) * STEP : y + 15;
   const anchor = down && side ? (side < 0 ? "end" : "start") : "middle";
-  return s("text", { class: kind.replace("move", "verb"), "text-anchor": anchor },
-    lines.map((verb, at) => s("tspan", { x: down ? x + side * 7 : x, y: first + at * STEP }, verb)));
+  return s(
+    "text",
+    { class: kind.replace("move", "verb"), "text-anchor": anchor },
+    lines.map((verb, at) => s("tspan", { x: down ? x + side * 7 : x, y: first + at * STEP }, verb)),
+  );
 }
 
 const pair = ({ x, y }) => `${x} ${y}`;
@@ -105,6 +138,8 @@ function cornered(points) {
     const step = Math.min(by, length / 2);
     return { x: from.x + ((to.x - from.x) * step) / length, y: from.y + ((to.y - from.y) * step) / length };
   };
-  const bends = points.slice(1, -1).map((corner, at) => `L${pair(toward(corner, points[at], 6))}Q${pair(corner)} ${pair(toward(corner, points[at + 2], 6))}`);
+  const bends = points
+    .slice(1, -1)
+    .map((corner, at) => `L${pair(toward(corner, points[at], 6))}Q${pair(corner)} ${pair(toward(corner, points[at + 2], 6))}`);
   return `M${pair(points[0])}${bends.join("")}L${pair(points.at(-1))}`;
 }

@@ -9,7 +9,6 @@ import { keys } from "./keys.js";
 import { follow, watch } from "./live.js";
 import { empty, failure } from "./parts.js";
 import { here, live, shell } from "./shell.js";
-import { toast } from "./toast.js";
 import { accounts } from "./accounts.js";
 import { apikeys } from "./apikeys.js";
 import { audit } from "./audit.js";
@@ -24,8 +23,19 @@ import { row } from "./row.js";
 import { subscriptions } from "./subscriptions.js";
 
 const ROUTES = [
-  ["/", overview], ["/lanes/:", lane], ["/lanes/:/rows/:", row], ["/jobs", jobs], ["/jobs/:", job], ["/events", events], ["/events/:", event],
-  ["/subscriptions", subscriptions], ["/pools", pools], ["/accounts", accounts], ["/keys", apikeys], ["/audit", audit], ["/check", check],
+  ["/", overview],
+  ["/lanes/:", lane],
+  ["/lanes/:/rows/:", row],
+  ["/jobs", jobs],
+  ["/jobs/:", job],
+  ["/events", events],
+  ["/events/:", event],
+  ["/subscriptions", subscriptions],
+  ["/pools", pools],
+  ["/accounts", accounts],
+  ["/keys", apikeys],
+  ["/audit", audit],
+  ["/check", check],
 ].map(([path, open]) => [new RegExp(`^${path.replaceAll(":", "([^/]+)")}$`), open]);
 
 const content = document.getElementById("content");
@@ -46,8 +56,12 @@ async function show() {
   content.setAttribute("aria-busy", "true");
   const given = {
     parameters,
-    live: (seen) => { if (page === mine) mine.ends.push(watch(seen)); },
-    find: (focus) => { mine.find = focus; },
+    live: (seen) => {
+      if (page === mine) mine.ends.push(watch(seen));
+    },
+    find: (focus) => {
+      mine.find = focus;
+    },
   };
   try {
     const body = found ? await found[1](given, ...found[0].slice(1).map(decodeURIComponent)) : nowhere();
@@ -61,7 +75,10 @@ async function show() {
   }
 }
 
-const nowhere = () => [h("h1", { class: "unseen" }, "Not found"), empty("There is nothing here", h("a", { href: "#/" }, "To the overview"))];
+const nowhere = () => [
+  h("h1", { class: "unseen" }, "Not found"),
+  empty("There is nothing here", h("a", { href: "#/" }, "To the overview")),
+];
 
 async function start() {
   await enter();
@@ -69,7 +86,10 @@ async function start() {
   keys(() => page.find(), show);
   let last = location.hash;
   addEventListener("hashchange", () => {
-    if (location.hash.split("?")[0] !== last.split("?")[0]) { scrollTo(0, 0); content.focus({ preventScroll: true }); }
+    if (location.hash.split("?")[0] !== last.split("?")[0]) {
+      scrollTo(0, 0);
+      content.focus({ preventScroll: true });
+    }
     last = location.hash;
     show();
   });
@@ -77,4 +97,11 @@ async function start() {
   await show();
 }
 
-start().catch((error) => { if (error.status !== 401) toast(error.message, { tone: "bad" }); });
+start().catch((error) => {
+  if (error.status !== 401)
+    put(
+      content,
+      h("h1", { class: "unseen" }, "Mistake"),
+      failure(error, () => location.reload()),
+    );
+});

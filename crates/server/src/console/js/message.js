@@ -16,39 +16,75 @@ export function message(path, carried) {
   if (!carried) return section("Message", empty("It has none", "What the row carries can't be told, or you may not see it."));
   const body = carried.kind === "mail" ? mail(path, carried) : payload(carried);
   const cut = carried.truncated && h("p", { class: "hint" }, "Only its beginning is shown.");
-  return section(TITLES[carried.kind] ?? "Message", [facts((carried.facts ?? []).map(({ name, value }) => [name, value])), body, cut]);
+  return section(TITLES[carried.kind] ?? "Message", [
+    facts((carried.facts ?? []).map(({ name, value }) => [name, value])),
+    body,
+    cut,
+  ]);
 }
 
-const headers = (list) => list?.length > 0 && [h("h3", {}, "Headers"), facts(list.map(({ name, value }) => [h("code", {}, name), h("code", {}, value)]), "wide")];
+const headers = (list) =>
+  list?.length > 0 && [
+    h("h3", {}, "Headers"),
+    facts(
+      list.map(({ name, value }) => [h("code", {}, name), h("code", {}, value)]),
+      "wide",
+    ),
+  ];
 
 const payload = (carried) => [
   headers(carried.headers),
-  carried.payload !== null && carried.payload !== undefined && [h("h3", {}, "Payload", carried.contentType && h("span", { class: "soft" }, ` ${carried.contentType}`)), code(pretty(carried.payload), "Payload")],
+  carried.payload !== null &&
+    carried.payload !== undefined && [
+      h("h3", {}, "Payload", carried.contentType && h("span", { class: "soft" }, ` ${carried.contentType}`)),
+      code(pretty(carried.payload), "Payload"),
+    ],
 ];
 
 function mail(path, carried) {
   const views = {
-    Rendered: () => h("iframe", { class: "mail", sandbox: "", title: "The mail as its reader sees it", src: `/api/v1${path}/mail.html` }),
+    Rendered: () =>
+      h("iframe", { class: "mail", sandbox: "", title: "The mail as its reader sees it", src: `/api/v1${path}/mail.html` }),
     Text: () => (carried.text ? code(carried.text, "Text") : empty("It has no text part", "Readers of plain text see nothing.")),
     Source: () => original(`${path}/mail.eml`),
-    Headers: () => facts((carried.headers ?? []).map(({ name, value }) => [h("code", {}, name), h("code", {}, value)]), "wide"),
+    Headers: () =>
+      facts(
+        (carried.headers ?? []).map(({ name, value }) => [h("code", {}, name), h("code", {}, value)]),
+        "wide",
+      ),
   };
   const names = Object.keys(views).filter((name) => name !== "Headers" || carried.headers?.length);
   const view = h("div", { class: "view" });
-  const tabs = h("div", { class: "tabs", role: "group", "aria-label": "How to show it" },
-    names.map((name) => h("button", { type: "button", onclick: () => open(name) }, name)));
+  const tabs = h(
+    "div",
+    { class: "tabs", role: "group", "aria-label": "How to show it" },
+    names.map((name) => h("button", { type: "button", onclick: () => open(name) }, name)),
+  );
   function open(name) {
     for (const one of tabs.children) one.setAttribute("aria-pressed", String(one.textContent === name));
     put(view, views[name]());
   }
   open("Rendered");
-  return [h("div", { class: "bar" }, tabs, h("a", { class: "button small", href: `/api/v1${path}/mail.eml`, download: "" }, icon("download"), ".eml")), view];
+  return [
+    h(
+      "div",
+      { class: "bar" },
+      tabs,
+      h("a", { class: "button small", href: `/api/v1${path}/mail.eml`, download: "" }, icon("download"), ".eml"),
+    ),
+    view,
+  ];
 }
 
 function original(path) {
   const frame = h("div", {}, h("p", { class: "soft" }, "Loading…"));
   source(path).then(
-    (text) => put(frame, code(text.slice(0, MOST), "Source"), text.length > MOST && h("p", { class: "hint" }, "Only its beginning is shown: download it for the rest.")),
+    (text) =>
+      put(
+        frame,
+        code(text.slice(0, MOST), "Source"),
+        text.length > MOST && h("p", { class: "hint" }, "Only its beginning is shown: download it for the rest."),
+      ),
     (error) => put(frame, h("p", { class: "mistake" }, error.message)),
   );
   return frame;

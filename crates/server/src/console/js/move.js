@@ -12,14 +12,25 @@ const MEANING = {
 };
 
 /** `which` is `{ ids }` or `{ state }`; `done` is called after rows were moved. */
-export const move = (here, verb, which, done) => attempt(async () => {
-  const { matched, more } = await post(`${here}/${verb.name}`, { ...which, preview: true });
-  if (!matched) return toast("No row is in a state for that any more.", { tone: "warn" });
-  const count = `${plural(matched, "row")}${more ? " or more" : ""}`;
-  const title = `${verb.title} ${count}?`;
-  if (!(await confirm(title, MEANING[verb.name] ?? "", `${verb.title} ${count}`, verb.name === "cancel" ? "danger solid" : "primary"))) return undefined;
-  const { moved } = await post(`${here}/${verb.name}`, { ...which, preview: false });
-  const left = matched - moved;
-  toast(`${verb.title}: ${plural(moved, "row")} moved${left > 0 && !more ? `, ${left} were in another state by then` : ""}.`, { tone: moved ? "good" : "warn" });
-  return done();
-});
+export const move = (here, verb, which, done) =>
+  attempt(async () => {
+    const { matched, more } = await post(`${here}/${verb.name}`, { ...which, preview: true });
+    if (!matched) return toast("No row is in a state for that any more.", { tone: "warn" });
+    const count = `${plural(matched, "row")}${more ? " or more" : ""}`;
+    const title = `${verb.title} ${count}?`;
+    if (
+      !(await confirm(
+        title,
+        MEANING[verb.name] ?? "",
+        `${verb.title} ${count}`,
+        verb.name === "cancel" ? "danger solid" : "primary",
+      ))
+    )
+      return undefined;
+    const { moved } = await post(`${here}/${verb.name}`, { ...which, preview: false });
+    const left = matched - moved;
+    toast(`${verb.title}: ${plural(moved, "row")} moved${left > 0 && !more ? `, ${left} were in another state by then` : ""}.`, {
+      tone: moved ? "good" : "warn",
+    });
+    return done();
+  });

@@ -4,13 +4,13 @@ import { get, segment } from "./api.js";
 import { h, put } from "./dom.js";
 import { figures, sides } from "./figures.js";
 import { icon } from "./icons.js";
-import { heard } from "./live.js";
+import { heard, known } from "./live.js";
 import { empty, heading, healthTone, mark, notice } from "./parts.js";
 import { plot } from "./plot.js";
 import { plural } from "./words.js";
 
 export async function overview({ live }) {
-  heard(await get("/overview"));
+  if (!known()) heard(await get("/overview"));
   const attention = h("section", { class: "card attention", "aria-label": "Needs attention", "aria-live": "polite" });
   const lanes = h("section", { class: "lanes", "aria-label": "Lanes" });
   const cards = new Map();
@@ -28,25 +28,46 @@ export async function overview({ live }) {
     }
     for (const [name, { node }] of cards) node.hidden = !seen.lanes.some((lane) => lane.name === name);
   });
-  const none = cards.size === 0 && empty("No lane runs here", "Name one in the settings file: ", h("code", {}, "[lanes.mail]"), ", then start Postrider again.");
+  const none =
+    cards.size === 0 &&
+    empty("No lane runs here", "Name one in the settings file: ", h("code", {}, "[lanes.mail]"), ", then start Postrider again.");
   return [heading("Overview"), attention, lanes, none];
 }
 
-const line = (note) => h("li", { class: note.level }, icon("alert"),
-  h("span", {}, note.lane && [h("a", { href: `#/lanes/${segment(note.lane)}` }, note.lane), ": "], bare(note)));
+const line = (note) =>
+  h(
+    "li",
+    { class: note.level },
+    icon("alert"),
+    h("span", {}, note.lane && [h("a", { href: `#/lanes/${segment(note.lane)}` }, note.lane), ": "], bare(note)),
+  );
 
 /** Without the lane's name at the start: it stands there as a link. */
 const bare = ({ lane, text }) => (lane && text.startsWith(`${lane}: `) ? text.slice(lane.length + 2) : text);
 
-const calm = (lanes) => (lanes.length ? notice("good", `All well: ${plural(lanes.length, "lane")}, and nothing waits for you.`) : null);
+const calm = (lanes) =>
+  lanes.length ? notice("good", `All well: ${plural(lanes.length, "lane")}, and nothing waits for you.`) : null;
 
 function card(lane) {
-  const state = h("span", {}), numbers = figures(), drawn = plot(lane.name), ends = sides();
+  const state = h("span", {}),
+    numbers = figures(),
+    drawn = plot(lane.name),
+    ends = sides();
   let health = "";
-  const node = h("article", { class: "card lane" },
-    h("div", { class: "bar" }, h("h2", {}, h("a", { class: "card-link", href: `#/lanes/${segment(lane.name)}` }, lane.name)), state),
+  const node = h(
+    "article",
+    { class: "card lane" },
+    h(
+      "div",
+      { class: "bar" },
+      h("h2", {}, h("a", { class: "card-link", href: `#/lanes/${segment(lane.name)}` }, lane.name)),
+      state,
+    ),
     h("p", { class: "soft contract" }, `${lane.contract} · ${lane.stage}`),
-    numbers.node, drawn.node, ends.node);
+    numbers.node,
+    drawn.node,
+    ends.node,
+  );
   const update = (now) => {
     if (now.health !== health) put(state, mark(now.health.replaceAll("_", " "), healthTone(now.health)));
     health = now.health;

@@ -29,7 +29,11 @@ setInterval(() => {
 /** Pairs of a name and a value; pairs without a value are left out. */
 export function facts(pairs, kind = "") {
   const given = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
-  return h("dl", { class: `facts ${kind}` }, given.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  return h(
+    "dl",
+    { class: `facts ${kind}` },
+    given.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+  );
 }
 
 /** A button that puts a text on the clipboard, and says so. */
@@ -57,20 +61,33 @@ export const notice = (tone, ...text) =>
   h("p", { class: `notice ${tone}` }, icon(tone === "good" ? "done" : tone === "wait" ? "wait" : "alert"), h("span", {}, text));
 
 /** Where a list has nothing: what that means, and what to do. */
-export const empty = (title, ...hint) =>
-  h("div", { class: "empty" }, icon("empty"), h("strong", {}, title), h("p", {}, hint));
+export const empty = (title, ...hint) => h("div", { class: "empty" }, icon("empty"), h("strong", {}, title), h("p", {}, hint));
 
 /** Where something could not be had. */
 export const failure = (error, retry) =>
-  h("div", { class: "empty", role: "alert" }, icon("alert"), h("strong", {}, "That did not work"), h("p", {}, error.message),
-    retry && button("Try again", retry));
+  h(
+    "div",
+    { class: "empty", role: "alert" },
+    icon("alert"),
+    h("strong", {}, "That did not work"),
+    h("p", {}, error.message),
+    retry && button("Try again", retry),
+  );
 
 /** The head of a page: where one is, its name, what can be done. */
 export const heading = (title, { trail = [], marks = [], actions = [], under = null } = {}) =>
-  h("header", { class: "heading" },
-    trail.length > 0 && h("nav", { class: "trail", "aria-label": "Where you are" }, trail.map(([href, text]) => h("a", { href }, text))),
+  h(
+    "header",
+    { class: "heading" },
+    trail.length > 0 &&
+      h(
+        "nav",
+        { class: "trail", "aria-label": "Where you are" },
+        trail.map(([href, text]) => h("a", { href }, text)),
+      ),
     h("div", { class: "title" }, h("h1", {}, title), marks, h("div", { class: "actions" }, actions)),
-    under && h("p", { class: "under" }, under));
+    under && h("p", { class: "under" }, under),
+  );
 
 /** A part of a page with a name. */
 export const section = (title, body, { actions = [], kind = "" } = {}) =>

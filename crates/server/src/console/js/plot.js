@@ -4,31 +4,54 @@
 import { h, s, say } from "./dom.js";
 import { rate } from "./words.js";
 
-const WIDE = 600, HIGH = 100, BAND = 16;
+const WIDE = 600,
+  HIGH = 100,
+  BAND = 16,
+  HOUR = 3600;
 
+/** A whole hour of values: what was not seen yet is nothing. */
+const hour = (values, step) => [...Array(Math.max(0, Math.round(HOUR / step) - values.length)).fill(0), ...values];
 const across = (at, count) => (at * WIDE) / Math.max(1, count - 1);
-const points = (values, most) => values.map((value, at) => `${across(at, values.length).toFixed(1)} ${(HIGH - (HIGH * value) / most).toFixed(1)}`);
+const points = (values, most) =>
+  values.map((value, at) => `${across(at, values.length).toFixed(1)} ${(HIGH - (HIGH * value) / most).toFixed(1)}`);
 
 /** Failures have a scale of their own, below the line: a few among thousands must be seen. */
 function bars(values) {
-  const most = Math.max(...values), wide = WIDE / Math.max(1, values.length);
-  return values.map((value, at) => {
-    if (!(value > 0)) return "";
-    const high = Math.max(5, (BAND * value) / most);
-    return `M${(at * wide).toFixed(1)} ${HIGH + 4}h${(wide * 0.8).toFixed(1)}v${high.toFixed(1)}h-${(wide * 0.8).toFixed(1)}z`;
-  }).join("");
+  const most = Math.max(...values),
+    wide = WIDE / Math.max(1, values.length);
+  return values
+    .map((value, at) => {
+      if (!(value > 0)) return "";
+      const high = Math.max(5, (BAND * value) / most);
+      return `M${(at * wide).toFixed(1)} ${HIGH + 4}h${(wide * 0.8).toFixed(1)}v${high.toFixed(1)}h-${(wide * 0.8).toFixed(1)}z`;
+    })
+    .join("");
 }
 
 /** A plot of a lane; `update` draws it anew without another element. */
 export function plot(name) {
-  const area = s("path", { class: "area" }), line = s("path", { class: "line" }), failed = s("path", { class: "failed" });
+  const area = s("path", { class: "area" }),
+    line = s("path", { class: "line" }),
+    failed = s("path", { class: "failed" });
   const hair = s("line", { class: "hair", y1: 0, y2: HIGH, visibility: "hidden" });
-  const drawing = s("svg", { viewBox: `0 0 ${WIDE} ${HIGH + BAND + 4}`, preserveAspectRatio: "none", role: "img" },
-    s("line", { class: "base", x1: 0, x2: WIDE, y1: HIGH, y2: HIGH }), area, line, failed, hair);
-  const peak = h("span", { class: "peak" }), here = h("span", { class: "here" }), start = h("span", {});
-  const node = h("figure", { class: "plot" },
+  const drawing = s(
+    "svg",
+    { viewBox: `0 0 ${WIDE} ${HIGH + BAND + 4}`, preserveAspectRatio: "none", role: "img", "aria-label": name },
+    s("line", { class: "base", x1: 0, x2: WIDE, y1: HIGH, y2: HIGH }),
+    area,
+    line,
+    failed,
+    hair,
+  );
+  const peak = h("span", { class: "peak" }),
+    here = h("span", { class: "here" });
+  const node = h(
+    "figure",
+    { class: "plot" },
     h("div", { class: "legend" }, h("span", {}, "delivered"), h("span", { class: "swatch-bad" }, "failed"), peak),
-    drawing, h("figcaption", {}, start, here, h("span", {}, "now")));
+    drawing,
+    h("figcaption", {}, h("span", {}, "60 min ago"), here, h("span", {}, "now")),
+  );
   let seen = { delivered: [], failed: [], stepSeconds: 30 };
 
   drawing.addEventListener("pointermove", (event) => {
@@ -37,21 +60,32 @@ export function plot(name) {
     const at = Math.round((last * (event.clientX - box.left)) / box.width);
     if (last < 1 || at < 0 || at > last) return;
     const x = across(at, last + 1);
-    for (const [key, value] of [["x1", x], ["x2", x], ["visibility", "visible"]]) hair.setAttribute(key, value);
+    for (const [key, value] of [
+      ["x1", x],
+      ["x2", x],
+      ["visibility", "visible"],
+    ])
+      hair.setAttribute(key, value);
     const minutes = Math.round(((last - at) * seen.stepSeconds) / 60);
     say(here, `${minutes ? `${minutes} min ago` : "now"}: ${rate(seen.delivered[at])}/s, failed ${rate(seen.failed[at])}/s`);
   });
-  drawing.addEventListener("pointerleave", () => { hair.setAttribute("visibility", "hidden"); say(here, ""); });
+  drawing.addEventListener("pointerleave", () => {
+    hair.setAttribute("visibility", "hidden");
+    say(here, "");
+  });
 
   function update(history) {
-    seen = history;
-    const most = Math.max(0, ...history.delivered);
-    const path = most > 0 ? points(history.delivered, most * 1.05) : [];
+    seen = {
+      ...history,
+      delivered: hour(history.delivered, history.stepSeconds),
+      failed: hour(history.failed, history.stepSeconds),
+    };
+    const most = Math.max(0, ...seen.delivered);
+    const path = most > 0 ? points(seen.delivered, most * 1.05) : [];
     line.setAttribute("d", path.length ? `M${path.join("L")}` : "");
     area.setAttribute("d", path.length ? `M0 ${HIGH}L${path.join("L")}L${WIDE} ${HIGH}Z` : "");
-    failed.setAttribute("d", bars(history.failed));
+    failed.setAttribute("d", bars(seen.failed));
     say(peak, most > 0 ? `peak ${rate(most)}/s` : "nothing in the last hour");
-    say(start, `${Math.max(1, Math.round((history.delivered.length * history.stepSeconds) / 60))} min ago`);
     drawing.setAttribute("aria-label", `${name}: delivered a second, at most ${rate(most)} in the last hour`);
   }
   return { node, update };

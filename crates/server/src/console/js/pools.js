@@ -17,43 +17,63 @@ const FIELDS = [
 ];
 
 export async function pools() {
-  const list = pages((cursor) => get("/dispatch-pools", { cursor }), (found) => shown(found, list.same));
+  const list = pages(
+    (cursor) => get("/dispatch-pools", { cursor }),
+    (found) => shown(found, list.same),
+  );
   list.first();
-  const make = () => form("New pool", FIELDS, null, "Create", async (body) => {
-    await post("/dispatch-pools", body);
-    toast(`${body.code} is there.`);
-    list.first();
-  });
-  return [heading("Pools", { actions: may("operator") ? [button("New pool", make, "primary", "plus")] : [], under: "Limits that jobs share, over all instances together." }), list.frame];
+  const make = () =>
+    form("New pool", FIELDS, null, "Create", async (body) => {
+      await post("/dispatch-pools", body);
+      toast(`${body.code} is there.`);
+      list.first();
+    });
+  return [
+    heading("Pools", {
+      actions: may("operator") ? [button("New pool", make, "primary", "plus")] : [],
+      under: "Limits that jobs share, over all instances together.",
+    }),
+    list.frame,
+  ];
 }
 
 const limit = (value) => (value === null || value === undefined ? "no limit" : rows(value));
 
 function shown({ items }, look) {
-  if (!items.length) return empty("No pool yet", "Jobs without one go as fast as their lane. Make one where a receiver must not be flooded.");
-  return table("Pools", [
-    { name: "Code", kind: "main", cell: (one) => one.code },
-    { name: "State", kind: "state", cell: (one) => (one.paused ? mark("paused", "warn") : mark("active", "good")) },
-    { name: "Name", kind: "text", cell: (one) => one.name },
-    { name: "Client", kind: "", cell: (one) => one.clientId ?? "all" },
-    { name: "At once", kind: "number", cell: (one) => limit(one.concurrency) },
-    { name: "A minute", kind: "number", cell: (one) => limit(one.ratePerMinute) },
-    { name: "Actions", kind: "acts", quiet: true, cell: (one) => may("operator") && acts(one, look) },
-  ], items);
+  if (!items.length)
+    return empty("No pool yet", "Jobs without one go as fast as their lane. Make one where a receiver must not be flooded.");
+  return table(
+    "Pools",
+    [
+      { name: "Code", kind: "main", cell: (one) => one.code },
+      { name: "State", kind: "state", cell: (one) => (one.paused ? mark("paused", "warn") : mark("active", "good")) },
+      { name: "Name", kind: "text", cell: (one) => one.name },
+      { name: "Client", kind: "", cell: (one) => one.clientId ?? "all" },
+      { name: "At once", kind: "number", cell: (one) => limit(one.concurrency) },
+      { name: "A minute", kind: "number", cell: (one) => limit(one.ratePerMinute) },
+      { name: "Actions", kind: "acts", quiet: true, cell: (one) => may("operator") && acts(one, look) },
+    ],
+    items,
+  );
 }
 
 function acts(one, look) {
   const here = `/dispatch-pools/${segment(one.id)}`;
-  const set = async (verb) => { await post(`${here}/${verb}`); await look(); };
-  const [verb, back] = one.paused ? ["resume", "pause"] : ["pause", "resume"];
-  const flip = () => attempt(async () => {
-    await set(verb);
-    toast(one.paused ? `${one.code} goes on.` : `${one.code} pauses: its jobs wait.`, { undo: () => set(back) });
-  });
-  const edit = () => form(`Change ${one.code}`, FIELDS, one, "Save", async (body) => {
-    await replace(here, body);
-    toast(`${one.code} is changed.`);
+  const set = async (verb) => {
+    await post(`${here}/${verb}`);
     await look();
-  });
+  };
+  const [verb, back] = one.paused ? ["resume", "pause"] : ["pause", "resume"];
+  const flip = () =>
+    attempt(async () => {
+      await set(verb);
+      toast(one.paused ? `${one.code} goes on.` : `${one.code} pauses: its jobs wait.`, { undo: () => set(back) });
+    });
+  const edit = () =>
+    form(`Change ${one.code}`, FIELDS, one, "Save", async (body) => {
+      await replace(here, body);
+      toast(`${one.code} is changed.`);
+      await look();
+    });
   return [button(one.paused ? "Resume" : "Pause", flip, "small"), button("Edit", edit, "small")];
 }

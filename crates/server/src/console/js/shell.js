@@ -14,22 +14,46 @@ const link = (href, picture, text) => h("a", { href }, icon(picture), text);
 /** Builds the side; what a role may not see is not offered. */
 export function shell() {
   const lanes = h("div", { class: "group", hidden: true }, h("h2", {}, "Lanes"));
-  put(document.getElementById("nav"),
-    seesLanes() && link("#/", "overview", "Overview"), lanes,
-    h("div", { class: "group" }, h("h2", {}, "Webhooks"), link("#/jobs", "jobs", "Jobs"), link("#/events", "events", "Events"),
-      link("#/subscriptions", "subscriptions", "Subscriptions"), link("#/pools", "pools", "Pools"), may("operator") && link("#/accounts", "accounts", "Service accounts")),
-    h("div", { class: "group" }, h("h2", {}, "Operate"), seesLanes() && link("#/check", "check", "Check"),
-      may("admin") && [link("#/keys", "keys", "API keys"), link("#/audit", "audit", "Audit log")]));
+  put(
+    document.getElementById("nav"),
+    seesLanes() && link("#/", "overview", "Overview"),
+    lanes,
+    h(
+      "div",
+      { class: "group" },
+      h("h2", {}, "Webhooks"),
+      link("#/jobs", "jobs", "Jobs"),
+      link("#/events", "events", "Events"),
+      link("#/subscriptions", "subscriptions", "Subscriptions"),
+      link("#/pools", "pools", "Pools"),
+      may("operator") && link("#/accounts", "accounts", "Service accounts"),
+    ),
+    h(
+      "div",
+      { class: "group" },
+      h("h2", {}, "Operate"),
+      seesLanes() && link("#/check", "check", "Check"),
+      may("admin") && [link("#/keys", "keys", "API keys"), link("#/audit", "audit", "Audit log")],
+    ),
+  );
   const signOut = () => attempt(leave);
-  put(document.getElementById("who"), h("span", { class: "name" }, session.keyName || "key"), h("span", { class: "soft" }, session.role));
+  put(
+    document.getElementById("who"),
+    h("span", { class: "name" }, session.keyName || "key"),
+    h("span", { class: "soft" }, session.role),
+  );
   put(document.getElementById("tools"), theme(), tool("Keys", "help", help), tool("Sign out", "leave", signOut));
   drawer();
   // Its address would lead away from the page.
-  document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); document.getElementById("content").focus(); });
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    document.getElementById("content").focus();
+  });
   if (seesLanes()) watch((seen) => list(lanes, seen.lanes));
 }
 
-const tool = (label, picture, onclick) => h("button", { type: "button", class: "bare", "aria-label": label, title: label, onclick }, icon(picture));
+const tool = (label, picture, onclick) =>
+  h("button", { type: "button", class: "bare", "aria-label": label, title: label, onclick }, icon(picture));
 
 /** The lanes, each with a dot for its health and how many rows wait. */
 function list(group, lanes) {
@@ -38,7 +62,14 @@ function list(group, lanes) {
     const href = `#/lanes/${segment(lane.name)}`;
     let line = [...group.querySelectorAll("a")].find((one) => one.getAttribute("href") === href);
     if (!line) {
-      line = h("a", { href }, h("span", { class: "dot" }), h("span", { class: "name" }, lane.name), h("span", { class: "count" }), h("span", { class: "unseen" }));
+      line = h(
+        "a",
+        { href },
+        h("span", { class: "dot" }),
+        h("span", { class: "name" }, lane.name),
+        h("span", { class: "count" }),
+        h("span", { class: "unseen" }),
+      );
       group.append(line);
     }
     const [dot, , count, health] = line.children;
@@ -53,7 +84,8 @@ export function here(path) {
   const lane = /^\/lanes\/[^/]+/.exec(path)?.[0];
   const top = lane ?? (path === "/" ? "/" : `/${path.split("/")[1]}`);
   for (const one of document.querySelectorAll("#nav a")) {
-    if (one.getAttribute("href") === `#${top}`) one.setAttribute("aria-current", "page"); else one.removeAttribute("aria-current");
+    if (one.getAttribute("href") === `#${top}`) one.setAttribute("aria-current", "page");
+    else one.removeAttribute("aria-current");
   }
   document.body.classList.remove("menu");
 }
@@ -78,7 +110,13 @@ function theme() {
   };
   const button = tool("Colours", "theme", () => {
     const chosen = next[root.dataset.theme];
-    if (chosen) { root.dataset.theme = chosen; localStorage.setItem("theme", chosen); } else { delete root.dataset.theme; localStorage.removeItem("theme"); }
+    if (chosen) {
+      root.dataset.theme = chosen;
+      localStorage.setItem("theme", chosen);
+    } else {
+      delete root.dataset.theme;
+      localStorage.removeItem("theme");
+    }
     told();
   });
   told();
@@ -88,9 +126,14 @@ function theme() {
 /** On a phone the side is a drawer. */
 function drawer() {
   const button = document.getElementById("menu");
-  const flip = (open) => { document.body.classList.toggle("menu", open); button.setAttribute("aria-expanded", String(document.body.classList.contains("menu"))); };
+  const flip = (open) => {
+    document.body.classList.toggle("menu", open);
+    button.setAttribute("aria-expanded", String(document.body.classList.contains("menu")));
+  };
   put(button, icon("menu"));
   button.addEventListener("click", () => flip());
   document.getElementById("shade").addEventListener("click", () => flip(false));
-  addEventListener("keydown", (event) => { if (event.key === "Escape") flip(false); });
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape") flip(false);
+  });
 }

@@ -12,68 +12,132 @@ const choices = ({ items }, none) => [["", none], ...items.map((one) => [one.id,
 /** Accounts and pools are chosen by name, from those that are there. */
 async function fields() {
   const [accounts, pools] = await Promise.all([get("/service-accounts", { limit: 200 }), get("/dispatch-pools", { limit: 200 })]);
-  return [...FIELDS,
+  return [
+    ...FIELDS,
     { name: "serviceAccountId", label: "Signed by", kind: "choice", options: choices(accounts, "nobody") },
     { name: "dispatchPoolId", label: "Pool", kind: "choice", options: choices(pools, "none") },
-    { name: "headers", label: "Headers", kind: "pairs", hint: "One a line, as in X-Shop: 7" }];
+    { name: "headers", label: "Headers", kind: "pairs", hint: "One a line, as in X-Shop: 7" },
+  ];
 }
 
 const FIELDS = [
   { name: "code", label: "Code", required: true, once: true },
   { name: "name", label: "Name", required: true },
-  { name: "eventCode", label: "Events", required: true, whole: true, hint: "application:subdomain:aggregate:event; * stands for any part" },
+  {
+    name: "eventCode",
+    label: "Events",
+    required: true,
+    whole: true,
+    hint: "application:subdomain:aggregate:event; * stands for any part",
+  },
   { name: "targetUrl", label: "Target URL", kind: "url", required: true, whole: true },
   { name: "clientId", label: "Client", once: true, hint: "Nothing: events of every client." },
-  { name: "mode", label: "After a failure", kind: "choice", value: "IMMEDIATE", options: [["IMMEDIATE", "order does not matter"], ["NEXT_ON_ERROR", "the next of its group goes"], ["BLOCK_ON_ERROR", "its group waits"]] },
+  {
+    name: "mode",
+    label: "After a failure",
+    kind: "choice",
+    value: "IMMEDIATE",
+    options: [
+      ["IMMEDIATE", "order does not matter"],
+      ["NEXT_ON_ERROR", "the next of its group goes"],
+      ["BLOCK_ON_ERROR", "its group waits"],
+    ],
+  },
   { name: "maxRetries", label: "Attempts at most", kind: "number", value: 3 },
   { name: "timeoutSeconds", label: "Timeout in seconds", kind: "number", value: 30 },
 ];
 /** What the form does not ask for, and a change must not lose. */
-const KEPT = ["code", "clientId", "description", "active", "dataOnly", "expiresAfterSeconds", "filters", "honoursAck", "retryStrategy", "sequence", "sourcePrefix"];
+const KEPT = [
+  "code",
+  "clientId",
+  "description",
+  "active",
+  "dataOnly",
+  "expiresAfterSeconds",
+  "filters",
+  "honoursAck",
+  "retryStrategy",
+  "sequence",
+  "sourcePrefix",
+];
 
 export async function subscriptions() {
-  const list = pages((cursor) => get("/subscriptions", { cursor }), (found) => shown(found, list.same));
+  const list = pages(
+    (cursor) => get("/subscriptions", { cursor }),
+    (found) => shown(found, list.same),
+  );
   list.first();
-  const make = () => attempt(async () => form("New subscription", await fields(), null, "Create", async (body) => {
-    await post("/subscriptions", body);
-    toast(`${body.code} is there: events make jobs from now on.`);
-    list.first();
-  }));
-  return [heading("Subscriptions", { actions: may("operator") ? [button("New subscription", make, "primary", "plus")] : [], under: "Which events are sent where." }), list.frame];
+  const make = () =>
+    attempt(async () =>
+      form("New subscription", await fields(), null, "Create", async (body) => {
+        await post("/subscriptions", body);
+        toast(`${body.code} is there: events make jobs from now on.`);
+        list.first();
+      }),
+    );
+  return [
+    heading("Subscriptions", {
+      actions: may("operator") ? [button("New subscription", make, "primary", "plus")] : [],
+      under: "Which events are sent where.",
+    }),
+    list.frame,
+  ];
 }
 
 function shown({ items }, look) {
   if (!items.length) return empty("No subscription yet", "Without one, events are kept and nothing is sent.");
-  return table("Subscriptions", [
-    { name: "Code", kind: "main", cell: (one) => h("a", { class: "open", href: `#/jobs?subscriptionId=${segment(one.id)}`, title: `Jobs of ${one.code}` }, one.code) },
-    { name: "State", kind: "state", cell: state },
-    { name: "Events", kind: "text mono", cell: (one) => one.eventCode },
-    { name: "Target", kind: "text soft", cell: (one) => h("span", { title: one.targetUrl }, one.targetUrl) },
-    { name: "Client", kind: "", cell: (one) => one.clientId ?? "all" },
-    { name: "Actions", kind: "acts", quiet: true, cell: (one) => may("operator") && acts(one, look) },
-  ], items);
+  return table(
+    "Subscriptions",
+    [
+      {
+        name: "Code",
+        kind: "main",
+        cell: (one) =>
+          h("a", { class: "open", href: `#/jobs?subscriptionId=${segment(one.id)}`, title: `Jobs of ${one.code}` }, one.code),
+      },
+      { name: "State", kind: "state", cell: state },
+      { name: "Events", kind: "text mono", cell: (one) => one.eventCode },
+      { name: "Target", kind: "text soft", cell: (one) => h("span", { title: one.targetUrl }, one.targetUrl) },
+      { name: "Client", kind: "", cell: (one) => one.clientId ?? "all" },
+      { name: "Actions", kind: "acts", quiet: true, cell: (one) => may("operator") && acts(one, look) },
+    ],
+    items,
+  );
 }
 
-const state = (one) => [one.paused ? mark("paused", "warn") : one.active ? mark("active", "good") : mark("off"), one.pausedReason && h("span", { class: "soft" }, ` ${one.pausedReason}`)];
+const state = (one) => [
+  one.paused ? mark("paused", "warn") : one.active ? mark("active", "good") : mark("off"),
+  one.pausedReason && h("span", { class: "soft" }, ` ${one.pausedReason}`),
+];
 
 function acts(one, look) {
   const here = `/subscriptions/${segment(one.id)}`;
-  const set = async (verb) => { await post(`${here}/${verb}`); await look(); };
-  const [verb, back] = one.paused ? ["resume", "pause"] : ["pause", "resume"];
-  const flip = () => attempt(async () => {
-    await set(verb);
-    toast(one.paused ? `${one.code} goes on.` : `${one.code} pauses: its jobs wait.`, { undo: () => set(back) });
-  });
-  const test = () => attempt(async () => {
-    const { jobIds } = await post(`${here}/test`);
-    toast("A made-up event is on its way.");
-    if (jobIds[0]) location.hash = `#/jobs/${segment(jobIds[0])}`;
-  });
-  const kept = Object.fromEntries(KEPT.filter((name) => one[name] !== null && one[name] !== undefined).map((name) => [name, one[name]]));
-  const edit = () => attempt(async () => form(`Change ${one.code}`, await fields(), one, "Save", async (body) => {
-    await replace(here, { ...kept, ...body });
-    toast(`${one.code} is changed.`);
+  const set = async (verb) => {
+    await post(`${here}/${verb}`);
     await look();
-  }));
+  };
+  const [verb, back] = one.paused ? ["resume", "pause"] : ["pause", "resume"];
+  const flip = () =>
+    attempt(async () => {
+      await set(verb);
+      toast(one.paused ? `${one.code} goes on.` : `${one.code} pauses: its jobs wait.`, { undo: () => set(back) });
+    });
+  const test = () =>
+    attempt(async () => {
+      const { jobIds } = await post(`${here}/test`);
+      toast("A made-up event is on its way.");
+      if (jobIds[0]) location.hash = `#/jobs/${segment(jobIds[0])}`;
+    });
+  const kept = Object.fromEntries(
+    KEPT.filter((name) => one[name] !== null && one[name] !== undefined).map((name) => [name, one[name]]),
+  );
+  const edit = () =>
+    attempt(async () =>
+      form(`Change ${one.code}`, await fields(), one, "Save", async (body) => {
+        await replace(here, { ...kept, ...body });
+        toast(`${one.code} is changed.`);
+        await look();
+      }),
+    );
   return [button(one.paused ? "Resume" : "Pause", flip, "small"), button("Test", test, "small"), button("Edit", edit, "small")];
 }

@@ -7,12 +7,32 @@ import { button, failure } from "./parts.js";
 
 /** A table; `line` gives each row's properties. Roles are said, as a phone shows it with other boxes. */
 export function table(label, columns, items, line = () => ({})) {
-  const head = columns.map((column) => h("th", { class: /number|pick/.exec(column.kind)?.[0], scope: "col", role: "columnheader" },
-    column.head ?? (column.quiet ? h("span", { class: "unseen" }, column.name) : column.name)));
-  const body = items.map((item) => h("tr", { role: "row", ...line(item) },
-    columns.map((column) => h("td", { class: column.kind, role: "cell", "data-name": column.quiet ? null : column.name }, column.cell(item)))));
-  return h("div", { class: "sheet" }, h("table", { role: "table", "aria-label": label },
-    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head)), h("tbody", { role: "rowgroup" }, body)));
+  const head = columns.map((column) =>
+    h(
+      "th",
+      { class: /number|pick/.exec(column.kind)?.[0], scope: "col", role: "columnheader" },
+      column.head ?? (column.quiet ? h("span", { class: "unseen" }, column.name) : column.name),
+    ),
+  );
+  const body = items.map((item) =>
+    h(
+      "tr",
+      { role: "row", ...line(item) },
+      columns.map((column) =>
+        h("td", { class: column.kind, role: "cell", "data-name": column.quiet ? null : column.name }, column.cell(item)),
+      ),
+    ),
+  );
+  return h(
+    "div",
+    { class: "sheet" },
+    h(
+      "table",
+      { role: "table", "aria-label": label },
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head)),
+      h("tbody", { role: "rowgroup" }, body),
+    ),
+  );
 }
 
 /** Pages of a list: `load(cursor)` gives `{ items, nextCursor }`, `show(found)` what is to be seen of it. */
@@ -31,7 +51,11 @@ export function pages(load, show) {
       if (latest !== mine) return;
       put(frame, show(found), pager(cursor, found.nextCursor));
     } catch (error) {
-      if (latest === mine) put(frame, failure(error, () => look(cursor)));
+      if (latest === mine)
+        put(
+          frame,
+          failure(error, () => look(cursor)),
+        );
     } finally {
       if (latest === mine) frame.removeAttribute("aria-busy");
     }
@@ -40,7 +64,10 @@ export function pages(load, show) {
   function pager(cursor, next) {
     if (!before.length && !next) return null;
     const back = () => look(before.pop());
-    const on = () => { before.push(cursor); look(next); };
+    const on = () => {
+      before.push(cursor);
+      look(next);
+    };
     const newer = button("Previous", back, "small", "back");
     const older = button("Next", on, "small", "next");
     newer.disabled = !before.length;
@@ -48,5 +75,12 @@ export function pages(load, show) {
     return h("nav", { class: "pager", "aria-label": "Pages of the list" }, newer, older);
   }
 
-  return { frame, first: () => { before = []; return look(); }, same: () => look(here) };
+  return {
+    frame,
+    first: () => {
+      before = [];
+      return look();
+    },
+    same: () => look(here),
+  };
 }

@@ -10,16 +10,30 @@ export function toast(text, { tone = "good", undo = null } = {}) {
   const close = () => note.remove();
   const back = async () => {
     close();
-    try { await undo(); } catch (error) { toast(error.message, { tone: "bad" }); }
+    try {
+      await undo();
+    } catch (error) {
+      toast(error.message, { tone: "bad" });
+    }
   };
-  const note = h("div", { class: `toast ${tone}`, role: tone === "bad" ? "alert" : null }, icon(tone === "good" ? "done" : "alert"), h("span", {}, text),
+  const note = h(
+    "div",
+    { class: `toast ${tone}`, role: tone === "bad" ? "alert" : null },
+    icon(tone === "good" ? "done" : "alert"),
+    h("span", {}, text),
     undo && h("button", { type: "button", class: "small", onclick: back }, "Undo"),
-    h("button", { type: "button", class: "small bare", "aria-label": "Close", onclick: close }, icon("close")));
+    h("button", { type: "button", class: "small bare", "aria-label": "Close", onclick: close }, icon("close")),
+  );
   document.getElementById("toasts").append(note);
   if (tone !== "bad") setTimeout(close, STAY);
 }
 
 /** Does something; what it is refused for is said. Gives what came of it, or undefined. */
 export async function attempt(work) {
-  try { return await work(); } catch (error) { toast(error.message, { tone: "bad" }); return undefined; }
+  try {
+    return await work();
+  } catch (error) {
+    toast(error.message, { tone: "bad" });
+    return undefined;
+  }
 }

@@ -12,7 +12,12 @@ export function span(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   const whole = Math.max(0, Math.floor(seconds));
   if (whole < 10) return `${Math.max(0, seconds).toFixed(seconds >= 0.05 ? 1 : 0)} s`;
-  const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+  const units = [
+    ["d", 86400],
+    ["h", 3600],
+    ["min", 60],
+    ["s", 1],
+  ];
   const first = units.findIndex(([, size]) => whole >= size);
   const [name, size] = units[first];
   const [next, part] = units[first + 1] ?? ["", 0];
@@ -38,12 +43,21 @@ export function ago(text, now = Date.now()) {
   const seconds = (now - new Date(text).getTime()) / 1000;
   if (Number.isNaN(seconds)) return String(text);
   if (Math.abs(seconds) < 5) return "now";
-  const [size, name] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([least]) => Math.abs(seconds) >= least);
+  const [size, name] = [
+    [86400, "d"],
+    [3600, "h"],
+    [60, "min"],
+    [1, "s"],
+  ].find(([least]) => Math.abs(seconds) >= least);
   const said = `${Math.floor(Math.abs(seconds) / size)} ${name}`;
   return seconds > 0 ? `${said} ago` : `in ${said}`;
 }
 
 /** JSON with line breaks; anything else as it is. */
 export function pretty(text) {
-  try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text ?? ""; }
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text ?? "";
+  }
 }

@@ -1,0 +1,48 @@
+//! Rules about the console's files: small scripts that say what they own, and never make HTML of a text.
+
+use crate::tidy::{Breach, Source};
+
+/// A script is a page or a part of one, not a program.
+const MOST_LINES: usize = 150;
+const MOST_LINES_OF_STYLE: usize = 500;
+
+/// Ways from a text to markup or code: what an application wrote into a row must stay a text.
+const MARKUP: [&str; 8] = [
+    "innerHTML",
+    "outerHTML",
+    "insertAdjacentHTML",
+    "document.write",
+    "DOMParser",
+    "createContextualFragment",
+    "setHTMLUnsafe",
+    "eval(",
+];
+
+pub fn check(source: &Source) -> Vec<Breach> {
+    if !source.path.split('/').any(|folder| folder == "src") {
+        return Vec::new();
+    }
+    let most = if source.has_ending("js") {
+        MOST_LINES
+    } else if source.has_ending("css") {
+        MOST_LINES_OF_STYLE
+    } else {
+        return Vec::new();
+    };
+    let mut breaches = Vec::new();
+    let lines = source.text.lines().count();
+    if lines > most {
+        let what = format!("{lines} lines, more than {most}");
+        breaches.push(Breach::new(&source.path, lines, what, "split it, one page or part each"));
+    }
+    if !source.text.starts_with("//") && !source.text.starts_with("/*") {
+        breaches.push(Breach::new(&source.path, 1, "no opening comment", "say first what it owns"));
+    }
+    for (at, line) in source.text.lines().enumerate() {
+        for word in MARKUP.iter().filter(|word| line.contains(**word)) {
+            let remedy = "build elements with `h` and `s` of dom.js: a text stays a text";
+            breaches.push(Breach::new(&source.path, at + 1, format!("`{word}`"), remedy));
+        }
+    }
+    breaches
+}
