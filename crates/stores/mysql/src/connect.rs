@@ -10,7 +10,7 @@ use postrider_seams::store::{Class, Error};
 use postrider_sql::run::Opened;
 use postrider_sql::{Dialect, bind};
 use sqlx::mysql::{MySqlConnectOptions, MySqlPool, MySqlPoolOptions};
-use sqlx::{ConnectOptions as _, Executor as _};
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
 use crate::error::{self, Place};
 use crate::migrate::Migration;
@@ -74,6 +74,8 @@ pub struct Database {
     pub(crate) instance: Arc<str>,
     pub(crate) place: Place,
     connections: u32,
+    /// The longest wait for a connection.
+    patience: Duration,
 }
 
 impl Database {
@@ -96,12 +98,14 @@ impl Database {
                 })
             })
             .connect_lazy_with(options);
-        Ok(Self { pool, instance: Arc::from(settings.instance.as_str()), place, connections })
+        let (instance, patience) = (Arc::from(settings.instance.as_str()), settings.acquire_timeout);
+        Ok(Self { pool, instance, place, connections, patience })
     }
 
     /// Opens a contract's table for one stage: reads its columns, renders its statements. `lane` names the lane in
     /// messages. A database that is away answers a transient error: try again.
     pub async fn open(&self, contract: Contract, stage: &str, lane: &str) -> Result<Arc<MysqlStore>, Error> {
+        self.reach().await?;
         self.refuse_old().await?;
         let shape = shape::read(self, &contract).await?.ok_or_else(|| self.no_table(&contract, lane))?;
         let opened = Opened::new(&contract, stage, Dialect::Mysql, shape, BATCH).map_err(|what| {
@@ -140,6 +144,19 @@ impl Database {
             .fetch_one(&self.pool)
             .await
             .map_err(|cause| error::classify(&self.place, "connect", cause))
+    }
+
+    /// Connects once where nothing is connected yet: to a server that is away the pool would go on trying until its
+    /// time is up, and could not say why.
+    pub(crate) async fn reach(&self) -> Result<(), Error> {
+        if self.pool.size() > 0 {
+            return Ok(());
+        }
+        let failed = |cause| error::classify(&self.place, "connect", cause);
+        let options = self.pool.connect_options();
+        let connected = tokio::time::timeout(self.patience, options.connect()).await;
+        let connection = connected.map_err(|_| failed(sqlx::Error::PoolTimedOut))?.map_err(failed)?;
+        connection.close().await.map_err(failed)
     }
 
     async fn refuse_old(&self) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! From sqlx's errors to the three classes that the engine branches on.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use postrider_seams::store::{Class, Error};
@@ -73,6 +74,10 @@ fn number_class(number: u16) -> Class {
 }
 
 fn advice(cause: &sqlx::Error) -> Option<&'static str> {
+    if let sqlx::Error::Io(inner) = cause {
+        let away = matches!(inner.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound);
+        return away.then_some("is the server up, and are host and port in the store's URL right?");
+    }
     match number(cause)? {
         1146 | 1054 => Some("run `postrider migrate`"),
         1045 | 1698 => Some("check user and password in the store's URL"),

@@ -73,6 +73,7 @@ impl Migration {
 impl Migrate for Migration {
     /// Nothing notifies here: there is no trigger to make.
     async fn plan(&self, _: Options) -> Result<Vec<String>, Error> {
+        self.database.reach().await?;
         let mut statements = self.missing().await?;
         statements.extend(migrate::missing_own(Dialect::Mysql, shape::own_tables(&self.database).await?));
         Ok(statements)

@@ -22,6 +22,7 @@ impl Plain for Database {
 
 impl Database {
     async fn transacted(&self, doing: &str, statements: &[Statement]) -> Result<Vec<Answer>, Error> {
+        self.reach().await?;
         let mut patience = Patience::new(self, doing);
         loop {
             match self.try_transact(statements).await {

@@ -10,7 +10,7 @@ use postrider_seams::store::{Class, Error};
 use postrider_sql::run::Opened;
 use postrider_sql::{Dialect, bind};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions as _, Executor as _};
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
 use crate::error::Place;
 use crate::migrate::Migration;
@@ -74,6 +74,8 @@ pub struct Database {
     pub(crate) instance: Arc<str>,
     pub(crate) place: Place,
     connections: u32,
+    /// The longest wait for a connection.
+    patience: Duration,
 }
 
 impl Database {
@@ -94,7 +96,8 @@ impl Database {
             .after_connect(|connection, _| Box::pin(take_bytes_as_they_are(connection)))
             .connect_lazy_with(options);
         let instance = Arc::from(settings.instance.as_str());
-        Ok(Self { pool, listen, instance, place, connections: settings.connections.max(1) })
+        let (connections, patience) = (settings.connections.max(1), settings.acquire_timeout);
+        Ok(Self { pool, listen, instance, place, connections, patience })
     }
 
     /// Opens a contract's table for one stage: reads its columns, renders its statements. `lane` names the lane in
@@ -105,6 +108,7 @@ impl Database {
         stage: &str,
         lane: &str,
     ) -> Result<Arc<PostgresStore>, Error> {
+        self.reach().await?;
         self.refuse_old().await?;
         let shape = shape::read(self, &contract).await?.ok_or_else(|| self.no_table(&contract, lane))?;
         let opened = Opened::new(&contract, stage, Dialect::Postgres, shape, BATCH)
@@ -132,6 +136,19 @@ impl Database {
     /// Gives the connections back. What runs on them ends first.
     pub async fn close(&self) {
         self.pool.close().await;
+    }
+
+    /// Connects once where nothing is connected yet: to a server that is away the pool would go on trying until its
+    /// time is up, and could not say why.
+    pub(crate) async fn reach(&self) -> Result<(), Error> {
+        if self.pool.size() > 0 {
+            return Ok(());
+        }
+        let failed = |cause| error::classify(&self.place, "connect", cause);
+        let options = self.pool.connect_options();
+        let connected = tokio::time::timeout(self.patience, options.connect()).await;
+        let connection = connected.map_err(|_| failed(sqlx::Error::PoolTimedOut))?.map_err(failed)?;
+        connection.close().await.map_err(failed)
     }
 
     async fn refuse_old(&self) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! From sqlx's errors to the three classes that the engine branches on.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use postrider_seams::store::{Class, Error};
@@ -73,6 +74,10 @@ fn code_class(code: &str) -> Class {
 }
 
 fn advice(cause: &sqlx::Error) -> Option<&'static str> {
+    if let sqlx::Error::Io(inner) = cause {
+        let away = matches!(inner.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound);
+        return away.then_some("is the server up, and are host and port in the store's URL right?");
+    }
     match code(cause)?.as_str() {
         "42P01" | "42703" => Some("run `postrider migrate`"),
         "28P01" | "28000" => Some("check user and password in the store's URL"),

@@ -65,6 +65,7 @@ impl Migration {
 #[async_trait]
 impl Migrate for Migration {
     async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
+        self.database.reach().await?;
         let mut statements = self.missing().await?;
         statements.extend(migrate::missing_own(Dialect::Postgres, shape::own_tables(&self.database).await?));
         if options.notify && !wake::has_trigger(&self.database, &self.contract).await? {

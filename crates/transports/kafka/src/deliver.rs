@@ -24,6 +24,8 @@ const GRACE: Duration = Duration::from_millis(100);
 const FULL: Duration = Duration::from_millis(5);
 /// A probe that takes longer tells that the cluster is not well.
 const PROBE: Duration = Duration::from_secs(10);
+/// A probe that finds all brokers down waits this much longer: a name may have a second address, where one listens.
+const LAST_CHANCE: Duration = Duration::from_secs(1);
 
 /// Hands records to one cluster.
 pub struct Kafka {
@@ -252,9 +254,14 @@ impl Transport for Kafka {
         let producer = self.producer().map_err(|error| transport::Error::Refused(error.to_string()))?;
         let asked = Arc::clone(&producer);
         let ask = tokio::task::spawn_blocking(move || asked.inner().client().fetch_metadata(None, PROBE));
+        let gone = async {
+            producer.link.gone().await;
+            sleep(LAST_CHANCE).await;
+        };
         let answer = tokio::select! {
             answer = ask => answer.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
             () = producer.link.refused() => Err(KafkaError::Canceled),
+            () = gone => Err(KafkaError::Canceled),
         };
         match (answer, producer.link.refusal()) {
             (Ok(_), None) => {

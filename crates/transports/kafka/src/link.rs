@@ -32,6 +32,8 @@ pub(crate) struct Link {
     signs: AtomicU64,
     state: Mutex<State>,
     refusal: watch::Sender<Option<String>>,
+    /// How often all brokers were found to be down.
+    downs: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -42,7 +44,8 @@ struct State {
 
 impl Link {
     pub(crate) fn new() -> Self {
-        Self { signs: AtomicU64::new(0), state: Mutex::default(), refusal: watch::Sender::new(None) }
+        let (refusal, downs) = (watch::Sender::new(None), watch::Sender::new(0));
+        Self { signs: AtomicU64::new(0), state: Mutex::default(), refusal, downs }
     }
 
     pub(crate) fn mark(&self) -> Mark {
@@ -77,6 +80,14 @@ impl Link {
         let _ = refusal.wait_for(Option::is_some).await;
     }
 
+    /// Resolves once all brokers are found to be down, from now on; at once where none was ever up.
+    pub(crate) async fn gone(&self) {
+        let mut downs = self.downs.subscribe();
+        let never_up = self.signs.load(Ordering::Relaxed) == 0;
+        let before = if never_up { 0 } else { *downs.borrow() };
+        let _ = downs.wait_for(|count| *count > before).await;
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,6 +102,7 @@ impl Link {
                 self.signs.fetch_add(1, Ordering::Relaxed);
             }
             state.up = false;
+            self.downs.send_modify(|count| *count += 1);
         } else {
             if reason.contains("in state UP") {
                 self.signs.fetch_add(1, Ordering::Relaxed);
