@@ -1,6 +1,13 @@
 //! What a bench prints: one aligned line a case for people, one JSON object a line for programs.
 
+use std::io::IsTerminal as _;
+use std::sync::OnceLock;
+
 use serde::Serialize;
+use tokio::time::Instant;
+
+/// When the first thing was said.
+static START: OnceLock<Instant> = OnceLock::new();
 
 /// One figure, and what it is compared with in the same run.
 #[derive(Debug, Clone, Serialize)]
@@ -53,10 +60,15 @@ impl Report {
         println!("{:<8} {:<52} {:>12.1} {:<9}{ratio}", figure.bench, figure.case, figure.value, figure.unit);
     }
 
-    /// For people, while something takes long.
+    /// For people at a terminal, while something takes long: what is done now, and how long all of it has taken.
     #[allow(clippy::print_stderr)] // progress goes beside the data
     pub fn say(text: &str) {
-        eprintln!("  … {text}");
+        let json = std::env::args().any(|word| word == "--json");
+        if json || !std::io::stderr().is_terminal() {
+            return;
+        }
+        let seconds = START.get_or_init(Instant::now).elapsed().as_secs();
+        eprintln!("  … {:>3}:{:02}  {text}", seconds / 60, seconds % 60);
     }
 }
 

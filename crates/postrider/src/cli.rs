@@ -1,8 +1,16 @@
 //! The command line: what may be written, and what it means. The help texts are the reference (docs/reference/cli.txt).
 
+mod access;
+mod rows;
+mod send;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use access::{AccountCommand, CredentialArgs, KeyCommand, KeyCreateArgs, SecretCommand};
+pub use rows::{CancelArgs, LaneArgs, ListArgs, RequeueArgs, ShowArgs};
+pub use send::{MailArgs, RecordArgs, SendCommand, WebhookArgs};
 
 /// Drains outbox tables: delivers the rows that an application wrote, and never loses one.
 #[derive(Debug, Parser)]
@@ -77,6 +85,14 @@ pub enum Command {
     /// Service accounts, whose credentials webhooks carry
     #[command(subcommand)]
     Account(AccountCommand),
+    /// Measure claim and settle on the lanes' own databases, with scratch tables, beside what the database itself can do
+    Bench(BenchArgs),
+    /// Print a settings file with every key, its meaning and its default
+    Settings {
+        /// One JSON object a key
+        #[arg(long)]
+        json: bool,
+    },
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Write the manual pages, one for each command, into a folder
@@ -108,6 +124,22 @@ pub struct MigrateArgs {
     /// Only these lanes
     #[arg(value_name = "LANE")]
     pub lanes: Vec<String>,
+    /// One JSON object a lane
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// How many rows to write, claim and settle
+    #[arg(long, default_value_t = 20_000, value_name = "N", value_parser = clap::value_parser!(u64).range(500..=10_000_000))]
+    pub rows: u64,
+    /// One JSON object a figure
+    #[arg(long)]
+    pub json: bool,
+    /// Only the stores of these lanes
+    #[arg(value_name = "LANE")]
+    pub lanes: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -128,59 +160,6 @@ pub struct StatusArgs {
     /// Go on looking, every so many seconds, until Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub watch: Option<u64>,
-}
-
-#[derive(Debug, Args)]
-pub struct LaneArgs {
-    pub lane: String,
-}
-
-#[derive(Debug, Args)]
-pub struct ListArgs {
-    pub lane: String,
-    /// Only rows in this state
-    #[arg(long, value_name = "STATE")]
-    pub state: Option<String>,
-    /// At most this many rows
-    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub limit: u32,
-    /// Where the page before ended
-    #[arg(long, value_name = "CURSOR")]
-    pub after: Option<String>,
-    /// One JSON object a row
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct ShowArgs {
-    pub lane: String,
-    pub id: String,
-    /// One JSON object
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct RequeueArgs {
-    pub lane: String,
-    /// The rows' ids
-    #[arg(required_unless_present = "state", conflicts_with = "state")]
-    pub ids: Vec<String>,
-    /// All rows in this state
-    #[arg(long, value_name = "STATE")]
-    pub state: Option<String>,
-    /// Only those that changed within this time: 30m, 12h, 7d
-    #[arg(long, value_name = "AGE", requires = "state")]
-    pub since: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub struct CancelArgs {
-    pub lane: String,
-    /// The rows' ids
-    #[arg(required = true)]
-    pub ids: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -204,6 +183,9 @@ pub struct SuppressAddArgs {
     /// Whose list [default: of every store that mail lanes use]
     #[arg(long, value_name = "STORE")]
     pub store: Option<String>,
+    /// One JSON object an entry and store
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -213,6 +195,9 @@ pub struct SuppressRemoveArgs {
     /// Whose list [default: of every store that mail lanes use]
     #[arg(long, value_name = "STORE")]
     pub store: Option<String>,
+    /// One JSON object an entry and store
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -234,16 +219,33 @@ pub struct SuppressListArgs {
 #[derive(Debug, Subcommand)]
 pub enum ContractCommand {
     /// The built-in contracts
-    List,
+    List {
+        /// One JSON object a contract
+        #[arg(long)]
+        json: bool,
+    },
     /// Print a built-in contract's TOML
-    Show { name: String },
+    Show {
+        name: String,
+        /// The whole contract as one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Check a contract file; every mistake at once
-    Verify { file: PathBuf },
+    Verify {
+        file: PathBuf,
+        /// One JSON object; mistakes as one on stderr
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the DDL of a contract's table (a built-in name or a file)
     Ddl {
         name: String,
         #[arg(long, value_enum)]
         dialect: DialectName,
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -262,6 +264,9 @@ pub enum TemplateCommand {
     Check {
         /// The folder [default: that of the settings]
         folder: Option<PathBuf>,
+        /// One JSON object a template and locale
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -280,6 +285,9 @@ pub struct RenderArgs {
     /// A folder of templates over the shipped ones [default: that of the settings]
     #[arg(long, value_name = "FOLDER")]
     pub templates: Option<PathBuf>,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -287,183 +295,6 @@ pub enum TemplatePart {
     Subject,
     Html,
     Text,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum SendCommand {
-    /// A mail
-    Mail(MailArgs),
-    /// A record for a broker
-    Record(RecordArgs),
-    /// A webhook
-    Webhook(WebhookArgs),
-}
-
-#[derive(Debug, Args)]
-pub struct MailArgs {
-    /// The lane to write to [default: the only one that sends mail]
-    #[arg(long)]
-    pub lane: Option<String>,
-    #[arg(long, required = true, value_name = "ADDRESS")]
-    pub to: Vec<String>,
-    #[arg(long, value_name = "ADDRESS")]
-    pub cc: Vec<String>,
-    #[arg(long, value_name = "ADDRESS")]
-    pub bcc: Vec<String>,
-    #[arg(long, value_name = "ADDRESS")]
-    pub from: Option<String>,
-    #[arg(long)]
-    pub subject: String,
-    /// The text body; `-` reads it from stdin
-    #[arg(long, required_unless_present = "html")]
-    pub text: Option<String>,
-    /// The HTML body
-    #[arg(long)]
-    pub html: Option<String>,
-    /// The same key twice is one mail
-    #[arg(long, value_name = "KEY")]
-    pub idempotency_key: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub struct RecordArgs {
-    /// The lane to write to [default: the only one that publishes records]
-    #[arg(long)]
-    pub lane: Option<String>,
-    /// The topic, subject, routing key or queue
-    #[arg(long)]
-    pub topic: String,
-    /// Records of one key stay in order
-    #[arg(long)]
-    pub key: Option<String>,
-    /// The payload; `-` reads it from stdin
-    #[arg(long)]
-    pub payload: String,
-    /// The W3C trace that the record belongs to
-    #[arg(long, value_name = "TRACE")]
-    pub traceparent: Option<String>,
-    /// The same key twice is one record
-    #[arg(long, value_name = "KEY")]
-    pub idempotency_key: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub struct WebhookArgs {
-    /// Where it is posted
-    pub url: String,
-    /// The body; `-` reads it from stdin
-    #[arg(long)]
-    pub payload: String,
-    /// What it is about, such as shop:orders:order:created
-    #[arg(long)]
-    pub code: String,
-    /// The lane to write to [default: the only one that posts webhooks]
-    #[arg(long)]
-    pub lane: Option<String>,
-    /// The body's type [default: application/json]
-    #[arg(long, value_name = "TYPE")]
-    pub content_type: Option<String>,
-    /// A header, NAME=VALUE; may be repeated
-    #[arg(long = "header", value_name = "NAME=VALUE")]
-    pub headers: Vec<String>,
-    /// The service account whose credentials it carries
-    #[arg(long, value_name = "ID")]
-    pub account: Option<String>,
-    /// Seconds for one attempt [default: 30]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
-    pub timeout: Option<u32>,
-    /// A CloudEvents envelope around the payload
-    #[arg(long)]
-    pub envelope: bool,
-    /// The aggregate that it is about
-    #[arg(long)]
-    pub subject: Option<String>,
-    /// Where it comes from
-    #[arg(long)]
-    pub source: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum AccountCommand {
-    /// Make one; a signing secret is made too, and shown this once, unless references are given
-    Create {
-        /// Its unique code
-        code: String,
-        /// What people call it [default: its code]
-        #[arg(long)]
-        name: Option<String>,
-        /// A client whose jobs may use it; may be repeated [default: all]
-        #[arg(long = "client", value_name = "ID")]
-        clients: Vec<String>,
-        #[command(flatten)]
-        credentials: CredentialArgs,
-    },
-    /// Give it a new signing secret, or new references; the old secret stays valid for 24 hours, and both sign
-    Regenerate {
-        /// Its id
-        id: String,
-        #[command(flatten)]
-        credentials: CredentialArgs,
-    },
-}
-
-#[derive(Debug, Args)]
-pub struct CredentialArgs {
-    /// Where the signing secret is, such as env://SIGNING_SECRET
-    #[arg(long, value_name = "REFERENCE")]
-    pub signing: Option<String>,
-    /// Where the token of `Authorization: Bearer` is
-    #[arg(long, value_name = "REFERENCE", conflicts_with = "basic")]
-    pub bearer: Option<String>,
-    /// Where user:password of `Authorization: Basic` is
-    #[arg(long, value_name = "REFERENCE")]
-    pub basic: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum SecretCommand {
-    /// Print a fresh key for POSTRIDER_SECRET_KEY, or for the file that POSTRIDER_SECRET_KEY_FILE names
-    Key {
-        /// What the key is called; references hold this name
-        #[arg(default_value = "k1")]
-        id: String,
-    },
-    /// Read a secret from stdin and print its encrypted:// reference
-    Encrypt,
-    /// Read encrypted:// references from stdin, one a line, and print each sealed with the first key
-    Reencrypt,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum KeyCommand {
-    /// Make a key and print it; it is shown this once
-    Create(KeyCreateArgs),
-    /// Every key, never what it opens with
-    List {
-        /// One JSON object a key
-        #[arg(long)]
-        json: bool,
-    },
-    /// End keys at once
-    Revoke {
-        #[arg(required = true, value_name = "ID")]
-        ids: Vec<String>,
-    },
-}
-
-#[derive(Debug, Args)]
-pub struct KeyCreateArgs {
-    /// What it is for
-    pub name: String,
-    /// What it may do: each may do what those before it may
-    #[arg(long, value_name = "ROLE", value_parser = ["viewer", "producer", "operator", "admin"])]
-    pub role: String,
-    /// A client whose things it may see; again for more [default: all]
-    #[arg(long = "client", value_name = "CLIENT")]
-    pub clients: Vec<String>,
-    /// When it ends: 2027-01-31T09:30:00Z
-    #[arg(long, value_name = "TIME")]
-    pub expires_at: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! One file a command. Data goes to stdout, the rest to stderr.
 
 mod account;
+mod bench;
 mod cancel;
 mod check;
 mod completions;
@@ -15,6 +16,7 @@ mod requeue;
 mod run;
 mod secret;
 mod send;
+mod settings;
 mod show;
 mod status;
 mod suppress;
@@ -22,8 +24,10 @@ mod template;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use postrider_seams::migrate::Options;
+use postrider_seams::transport;
 use postrider_secrets::Keyring;
 
 use crate::api;
@@ -38,6 +42,7 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
     let Cli { config, command, .. } = cli;
     match command {
         Command::Demo(args) => demo::run(&args).await,
+        Command::Settings { json } => settings::run(json),
         Command::Completions(args) => completions::run(&args),
         Command::Manual { folder } => manual::run(&folder),
         Command::Contract(command) => contract::run(&command),
@@ -46,6 +51,7 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
         Command::Account(command) => account::run(&Desk::open_ready(config).await?, command).await,
         Command::Run(args) => Box::pin(run::run(Desk::open_ready(config).await?, &args)).await,
         Command::Migrate(args) => migrate::run(config, &args).await,
+        Command::Bench(args) => bench::run(&Desk::open(config)?, &args).await,
         Command::Check(args) => check::run(&Desk::open(config)?, &args).await,
         Command::Status(args) => status::run(&Desk::open(config)?, &args).await,
         Command::List(args) => list::run(&Desk::open(config)?, &args).await,
@@ -61,6 +67,12 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
     }
 }
 
+/// Whoever asks at the terminal wants to know soon that a server is away; `run` has more time.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// A target may have to be looked up, agree on TLS and check a password.
+const PROBE: Duration = Duration::from_secs(3);
+const LONGER: Duration = Duration::from_secs(5);
+
 /// What most commands need: the settings, and the way from a lane to its table.
 pub struct Desk {
     pub settings: Settings,
@@ -75,7 +87,7 @@ impl Desk {
 
     pub fn open_with(config: Option<PathBuf>, absent: Absent) -> Result<Self, Failure> {
         let settings = Settings::load(&Sources::of_process(config))?;
-        let wiring = Wiring::new(&settings, absent)?;
+        let wiring = Wiring::new(&settings, absent, PATIENCE)?;
         Ok(Self { settings, wiring })
     }
 
@@ -83,7 +95,7 @@ impl Desk {
     pub async fn open_ready(config: Option<PathBuf>) -> Result<Self, Failure> {
         let settings = Settings::load(&Sources::of_process(config))?;
         let absent = if settings.makes_tables { Absent::Make } else { Absent::Refuse };
-        let wiring = Wiring::new(&settings, absent)?;
+        let wiring = Wiring::new(&settings, absent, LONGER)?;
         let desk = Self { settings, wiring };
         if desk.settings.makes_tables {
             desk.make_key()?;
@@ -120,6 +132,17 @@ impl Desk {
 
     pub fn lanes(&self, names: &[String]) -> Result<Vec<&LaneSettings>, Failure> {
         self.settings.lanes_named(names).map_err(Failure::Misuse)
+    }
+
+    /// Is the lane's target there, and does it accept us? The error says why not.
+    pub async fn probe(&self, lane: &LaneSettings) -> Result<(), String> {
+        let transport = self.wiring.transport(lane).map_err(|failure| failure.to_string())?;
+        match tokio::time::timeout(PROBE, transport.probe()).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(transport::Error::Refused(text))) => Err(text),
+            Ok(Err(away)) => Err(format!("{away}; is it up, and is the transport's URL right?")),
+            Err(_) => Err(format!("no answer within {} s; is it up?", PROBE.as_secs())),
+        }
     }
 
     /// The named lane's settings and its table, opened.

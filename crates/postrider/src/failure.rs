@@ -3,16 +3,24 @@
 use std::io;
 use std::process::ExitCode;
 
+use postrider_contract::Problems;
 use postrider_seams::{store, transport};
 use postrider_server::{BindError, FiguresError};
+use serde_json::{Value, json};
 
 use crate::settings::Mistakes;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The arguments or the settings are wrong; nothing was done.
+    /// The arguments are wrong; nothing was done.
     #[error("{0}")]
     Misuse(String),
+    /// The settings are wrong; nothing was done.
+    #[error("the settings are not right\n{0}")]
+    Settings(Mistakes),
+    /// A contract was looked at, and is wrong.
+    #[error("the contract is not right\n{0}\n{count} mistake(s)", count = .0.iter().count())]
+    Contract(Problems),
     /// It could not be done.
     #[error("{0}")]
     Failed(String),
@@ -26,25 +34,64 @@ pub enum Failure {
 
 impl Failure {
     /// Says what is to be said, and gives the exit code.
-    pub fn report(&self) -> ExitCode {
+    pub fn report(&self, json: bool) -> ExitCode {
+        let code = self.code();
         match self {
-            Self::Misuse(text) => {
-                eprintln!("error: {text}");
-                ExitCode::from(2)
-            }
-            Self::Failed(text) => {
-                eprintln!("error: {text}");
-                ExitCode::from(1)
-            }
-            Self::Reported => ExitCode::from(1),
-            Self::NobodyListens => ExitCode::SUCCESS,
+            Self::Reported | Self::NobodyListens => {}
+            _ if json => eprintln!("{}", self.object(code)),
+            _ => eprintln!("error: {self}"),
+        }
+        ExitCode::from(code)
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Self::Misuse(_) | Self::Settings(_) => 2,
+            // A contract that is wrong is a failed check, not a misuse of ours.
+            Self::Failed(_) | Self::Contract(_) | Self::Reported => 1,
+            Self::NobodyListens => 0,
         }
     }
+
+    fn object(&self, code: u8) -> Value {
+        let mut object = json!({ "error": self.to_string(), "exit_code": code });
+        let mistakes = match self {
+            Self::Settings(mistakes) => {
+                let one =
+                    |place: String, key: &str, text: &str| json!({ "at": place, "key": key, "text": text });
+                mistakes.iter().map(|it| one(it.place.to_string(), &it.key, &it.text)).collect()
+            }
+            Self::Contract(problems) => problems.iter().map(problem).collect(),
+            _ => Vec::new(),
+        };
+        if !mistakes.is_empty() {
+            object["mistakes"] = mistakes.into();
+        }
+        object
+    }
+}
+
+fn problem(problem: &postrider_contract::Problem) -> Value {
+    let at = match problem.place {
+        Some((line, column)) => format!("{}:{line}:{column}", problem.origin),
+        None => problem.origin.clone(),
+    };
+    let text = match problem.remedy.as_str() {
+        "" => problem.what.clone(),
+        remedy => format!("{}; {remedy}", problem.what),
+    };
+    json!({ "at": at, "key": problem.key, "text": text })
 }
 
 impl From<Mistakes> for Failure {
     fn from(mistakes: Mistakes) -> Self {
-        Self::Misuse(format!("the settings are not right\n{mistakes}"))
+        Self::Settings(mistakes)
+    }
+}
+
+impl From<Problems> for Failure {
+    fn from(problems: Problems) -> Self {
+        Self::Contract(problems)
     }
 }
 

@@ -11,6 +11,7 @@ mod emails;
 mod failure;
 mod lag;
 mod logs;
+mod output;
 mod progress;
 mod settings;
 mod table;
@@ -20,19 +21,31 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use crate::cli::LogFormat;
+use crate::failure::Failure;
+
 /// Few: the work is waiting for networks, and each thread costs memory.
 const THREADS: usize = 4;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    logs::start(cli.log_format, &cli.command);
+    let json = output::json_wanted();
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help and the version are no mistakes.
+        Err(error) if json && error.use_stderr() => {
+            let text = error.to_string();
+            let text = text.trim_end().trim_start_matches("error: ");
+            return Failure::Misuse(text.to_owned()).report(json);
+        }
+        Err(error) => error.exit(),
+    };
+    logs::start(if json { LogFormat::Json } else { cli.log_format }, &cli.command);
     let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get).clamp(2, THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("error: can't start threads: {error}");
-            return ExitCode::from(1);
+            return Failure::Failed(format!("can't start threads: {error}")).report(json);
         }
     };
     let done = runtime.block_on(commands::obey(cli));
@@ -40,6 +53,6 @@ fn main() -> ExitCode {
     runtime.shutdown_background();
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(json),
     }
 }

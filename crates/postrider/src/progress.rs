@@ -1,42 +1,128 @@
-//! How far long work has come, on stderr: one line that moves on a terminal, now and then a line elsewhere.
+//! How far long work has come: one line on stderr that moves, on a terminal alone. Piped or with `--json` nothing is
+//! said until the end.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+use crate::output::Output;
+
+/// Between two looks of the line: a chunk may take a millisecond, and eyes are slower.
+const EVERY: Duration = Duration::from_millis(100);
 
 /// Counts, and says so.
 #[derive(Debug)]
 pub struct Progress {
     what: &'static str,
-    total: u64,
-    said: u64,
-    terminal: bool,
+    /// How many it will be, where that is known.
+    expected: Option<u64>,
+    done: u64,
+    start: Instant,
+    shown: Option<Instant>,
+    seen: bool,
+    output: Output,
 }
 
-/// Where no terminal is, every so many rows are worth a line.
-const EVERY: u64 = 10_000;
-
 impl Progress {
-    pub fn new(what: &'static str) -> Self {
-        Self { what, total: 0, said: 0, terminal: std::io::stderr().is_terminal() }
+    pub fn new(what: &'static str, expected: Option<u64>, output: Output) -> Self {
+        let (start, seen) = (Instant::now(), Self::is_seen(output));
+        Self { what, expected, done: 0, start, shown: None, seen, output }
+    }
+
+    /// Does anybody look?
+    pub fn is_seen(output: Output) -> bool {
+        !output.is_json() && std::io::stderr().is_terminal()
     }
 
     pub fn add(&mut self, count: u64) {
-        self.total += count;
-        if self.terminal {
-            eprint!("\r{} {}", self.total, self.what);
-            // A progress line that can't be shown is no reason to stop.
-            let _ = std::io::stderr().flush();
-        } else if self.total - self.said >= EVERY {
-            self.said = self.total;
-            eprintln!("{} {}", self.total, self.what);
+        self.done += count;
+        if self.seen && self.shown.is_none_or(|at| at.elapsed() >= EVERY) {
+            self.shown = Some(Instant::now());
+            draw(&line(self.what, self.done, self.expected, self.start.elapsed()));
         }
     }
 
+    /// Says what it came to.
     pub fn finish(&self) {
-        let start = if self.terminal { "\r" } else { "" };
-        eprintln!("{start}{} {}", self.total, self.what);
+        if self.seen {
+            draw("");
+        }
+        self.output.note(format_args!("{} {}", self.done, self.what));
     }
 
-    pub fn total(&self) -> u64 {
-        self.total
+    pub fn done(&self) -> u64 {
+        self.done
+    }
+}
+
+/// Waits for work that does not say how far it is, and tells for how long it has gone on.
+pub async fn watched<T>(what: &str, output: Output, work: impl Future<Output = T>) -> T {
+    if !Progress::is_seen(output) {
+        return work.await;
+    }
+    let start = Instant::now();
+    let mut tick = tokio::time::interval(Duration::from_secs(1));
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => {
+                draw("");
+                return done;
+            }
+            _ = tick.tick() => draw(&format!("{what}: {}", short(start.elapsed()))),
+        }
+    }
+}
+
+/// Writes over the line. One that can't be shown is no reason to stop.
+fn draw(text: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = write!(err, "\r{text}\x1b[K");
+    let _ = err.flush();
+}
+
+fn line(what: &str, done: u64, expected: Option<u64>, took: Duration) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "a rate for people: three digits are enough")]
+    let rate = done as f64 / took.as_secs_f64().max(0.001);
+    let counted = match expected {
+        Some(expected) => format!("{done} of {expected} {what}, {rate:.0}/s"),
+        None => format!("{done} {what}, {rate:.0}/s"),
+    };
+    match expected.and_then(|expected| expected.checked_sub(done)) {
+        Some(left) if done > 0 => {
+            #[expect(clippy::cast_precision_loss, reason = "the same")]
+            let left = Duration::try_from_secs_f64(left as f64 / rate).unwrap_or(Duration::MAX);
+            format!("{counted}, {} left", short(left))
+        }
+        _ => counted,
+    }
+}
+
+/// Two units at most.
+fn short(duration: Duration) -> String {
+    match duration.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds @ 60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        seconds => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_rate_and_what_is_left_where_the_whole_is_known() {
+        let after = Duration::from_secs(2);
+        assert_eq!(line("rows deleted", 3_000, None, after), "3000 rows deleted, 1500/s");
+        assert_eq!(
+            line("rows requeued", 3_000, Some(120_000), after),
+            "3000 of 120000 rows requeued, 1500/s, 1 min 18 s left"
+        );
+        assert_eq!(
+            line("rows requeued", 13, Some(12), after),
+            "13 of 12 rows requeued, 6/s",
+            "more came meanwhile"
+        );
+        assert_eq!(line("rows requeued", 0, Some(12), after), "0 of 12 rows requeued, 0/s");
     }
 }

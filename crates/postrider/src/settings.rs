@@ -13,6 +13,7 @@
 
 mod backends;
 mod emails;
+pub mod keys;
 mod lanes;
 mod load;
 mod lookup;

@@ -87,12 +87,14 @@ enum Database {
 }
 
 impl Wiring {
-    pub fn new(settings: &Settings, absent: Absent) -> Result<Self, Failure> {
+    /// `patience` is the longest wait for a connection to a database.
+    pub fn new(settings: &Settings, absent: Absent, patience: Duration) -> Result<Self, Failure> {
         let imagined = if absent == Absent::Imagine { Some(tempfile::tempdir()?) } else { None };
         let mut databases = BTreeMap::new();
         for (name, store) in &settings.stores {
             let create = absent == Absent::Make;
-            let database = Database::connect(store, &settings.base, create, imagined.as_ref())
+            let imagined = imagined.as_ref();
+            let database = Database::connect(store, &settings.base, create, imagined, patience)
                 .map_err(|error| Failure::Failed(format!("store `{name}`: {error}")))?;
             databases.insert(name.clone(), database);
         }
@@ -212,6 +214,7 @@ impl Database {
         base: &Path,
         create: bool,
         imagined: Option<&TempDir>,
+        patience: Duration,
     ) -> Result<Self, Error> {
         let url = store.url.reveal();
         match store.kind {
@@ -219,11 +222,13 @@ impl Database {
                 let mut settings = postgres::Settings::new(url);
                 settings.listen_url = store.listen_url.as_ref().map(|url| url.reveal().to_owned());
                 settings.connections = store.connections.unwrap_or(settings.connections);
+                settings.acquire_timeout = patience;
                 postgres::Database::connect(&settings).map(Box::new).map(Self::Postgres)
             }
             StoreKind::Mysql => {
                 let mut settings = mysql::Settings::new(url);
                 settings.connections = store.connections.unwrap_or(settings.connections);
+                settings.acquire_timeout = patience;
                 mysql::Database::connect(&settings).map(Self::Mysql)
             }
             StoreKind::Sqlite => {

@@ -12,6 +12,8 @@ pub enum Tool {
     Promtool,
     /// systemd's own checker of units.
     SystemdAnalyze,
+    /// SQLite's own shell, as the book uses it.
+    Sqlite3,
 }
 
 impl Tool {
@@ -20,6 +22,7 @@ impl Tool {
         let (need, name) = match self {
             Self::Promtool => (Need::Promtool, "promtool"),
             Self::SystemdAnalyze => (Need::SystemdAnalyze, "systemd-analyze"),
+            Self::Sqlite3 => (Need::Sqlite3, "sqlite3"),
         };
         install::ensure(&[need])?;
         Ok(Command::new(name))

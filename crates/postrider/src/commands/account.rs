@@ -1,7 +1,5 @@
 //! `account`: service accounts by hand, as the API makes them; every change is in the audit log.
 
-use std::io::Write as _;
-
 use postrider_hub::access::{Actor, ClientId};
 use postrider_hub::account::{NewAccount, NewCredentials, Regenerate, ShownAccount, WebhookAuthType};
 
@@ -9,6 +7,7 @@ use super::Desk;
 use crate::api;
 use crate::cli::{AccountCommand, CredentialArgs};
 use crate::failure::Failure;
+use crate::output::{Output, line};
 
 pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
     let store = desk.settings.api_store().ok_or_else(|| {
@@ -16,8 +15,8 @@ pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
     })?;
     let hub = api::hub(desk, store).await?;
     let actor = Actor::at_the_console();
-    let shown = match command {
-        AccountCommand::Create { code, name, clients, credentials } => {
+    let (shown, json) = match command {
+        AccountCommand::Create { code, name, clients, credentials, json } => {
             let new = NewAccount {
                 name: name.unwrap_or_else(|| code.clone()),
                 code,
@@ -27,19 +26,19 @@ pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
                 webhook_credentials: named(credentials),
                 roles: Vec::new(),
             };
-            hub.create_account(&actor, new).await?
+            (hub.create_account(&actor, new).await?, json)
         }
-        AccountCommand::Regenerate { id, credentials } => {
+        AccountCommand::Regenerate { id, credentials, json } => {
             let named = named(credentials);
             let with = named.map_or_else(Regenerate::default, |named| Regenerate {
                 signing_secret_ref: named.signing_secret_ref,
                 auth_type: named.auth_type,
                 auth_token_ref: named.auth_token_ref,
             });
-            hub.regenerate(&actor, &id, &with).await?
+            (hub.regenerate(&actor, &id, &with).await?, json)
         }
     };
-    print(&shown)
+    print(&shown, Output::new(json))
 }
 
 fn named(credentials: CredentialArgs) -> Option<NewCredentials> {
@@ -58,11 +57,11 @@ fn named(credentials: CredentialArgs) -> Option<NewCredentials> {
     })
 }
 
-fn print(shown: &ShownAccount) -> Result<(), Failure> {
-    let text = serde_json::to_string(shown).map_err(|error| Failure::Failed(error.to_string()))?;
-    writeln!(std::io::stdout(), "{text}")?;
+/// An account has so many members that people get JSON too.
+fn print(shown: &ShownAccount, output: Output) -> Result<(), Failure> {
+    line(shown)?;
     if shown.signing_secret.is_some() {
-        eprintln!("the signing secret is shown this once: give it to the receiver");
+        output.note("the signing secret is shown this once: give it to the receiver");
     }
     Ok(())
 }

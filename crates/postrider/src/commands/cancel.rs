@@ -1,12 +1,12 @@
 //! `cancel`: rows that shall not be delivered any more.
 
-use std::io::Write as _;
-
 use postrider_seams::inspect::Which;
+use serde_json::json;
 
 use super::Desk;
 use crate::cli::CancelArgs;
 use crate::failure::Failure;
+use crate::output::Output;
 
 pub async fn run(desk: &Desk, args: &CancelArgs) -> Result<(), Failure> {
     let (lane, table) = desk.table(&args.lane).await?;
@@ -16,10 +16,10 @@ pub async fn run(desk: &Desk, args: &CancelArgs) -> Result<(), Failure> {
         return Err(Failure::Misuse(text));
     }
     let moved = table.cancel(&Which::Ids(args.ids.clone())).await?;
-    writeln!(std::io::stdout(), "{moved}")?;
-    eprintln!(
-        "cancelled {moved} of {} rows; the others are missing, finished, or cancelled already",
-        args.ids.len()
-    );
+    let (output, asked) = (Output::new(args.json), args.ids.len());
+    output.data(json!({ "lane": lane.name, "cancelled": moved, "asked": asked }), moved)?;
+    output.note(format_args!(
+        "cancelled {moved} of {asked} rows; the others are missing, finished, or cancelled already"
+    ));
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use futures::future::join_all;
 use postrider_seams::inspect::{Finding, Level};
 use postrider_seams::migrate::Options;
 use serde::Serialize;
@@ -24,10 +25,12 @@ struct Report {
 }
 
 pub async fn run(desk: &Desk, args: &CheckArgs) -> Result<(), Failure> {
+    let lanes = desk.lanes(&args.lanes)?;
+    // All at once: of several servers that are away, each takes its time to be given up.
+    let reports = join_all(lanes.iter().map(|lane| examine(desk, lane))).await;
     let mut out = std::io::stdout().lock();
     let mut all_ok = true;
-    for lane in desk.lanes(&args.lanes)? {
-        let report = examine(desk, lane).await;
+    for (lane, report) in lanes.into_iter().zip(reports) {
         all_ok &= report.ok;
         if args.json {
             writeln!(out, "{}", serde_json::to_string(&report).unwrap_or_default())?;
@@ -39,8 +42,8 @@ pub async fn run(desk: &Desk, args: &CheckArgs) -> Result<(), Failure> {
 }
 
 async fn examine(desk: &Desk, lane: &LaneSettings) -> Report {
-    let mut findings = examine_table(desk, lane).await;
-    findings.push(examine_target(desk, lane).await);
+    let (mut findings, target) = tokio::join!(examine_table(desk, lane), examine_target(desk, lane));
+    findings.push(target);
     let mut mend: Vec<String> = findings.iter().filter_map(|finding| finding.mend.clone()).collect();
     mend.dedup();
     let ok = findings.iter().all(|finding| finding.level != Level::Error);
@@ -67,11 +70,7 @@ async fn examine_table(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {
 }
 
 async fn examine_target(desk: &Desk, lane: &LaneSettings) -> Finding {
-    let probed = match desk.wiring.transport(lane) {
-        Ok(transport) => transport.probe().await.map_err(Failure::from),
-        Err(failure) => Err(failure),
-    };
-    match probed {
+    match desk.probe(lane).await {
         Ok(()) => {
             let text = format!("transport `{}` is there and accepts us", lane.transport);
             Finding { level: Level::Ok, text, mend: None }

@@ -3,31 +3,40 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use postrider_contract::{Contract, Problems};
+use postrider_contract::Contract;
 use postrider_sql::Dialect;
+use serde_json::json;
 
 use crate::cli::{ContractCommand, DialectName};
 use crate::failure::Failure;
+use crate::output::{Output, line};
 use crate::settings::{contract_source, listed, suggest};
 use crate::table::Table;
 use crate::wiring::ComposerKind;
 
 pub fn run(command: &ContractCommand) -> Result<(), Failure> {
     match command {
-        ContractCommand::List => list(),
-        ContractCommand::Show { name } => show(name),
-        ContractCommand::Verify { file } => verify(file),
-        ContractCommand::Ddl { name, dialect } => ddl(name, *dialect),
+        ContractCommand::List { json } => list(*json),
+        ContractCommand::Show { name, json } => show(name, *json),
+        ContractCommand::Verify { file, json } => verify(file, Output::new(*json)),
+        ContractCommand::Ddl { name, dialect, json } => ddl(name, *dialect, *json),
     }
 }
 
-fn list() -> Result<(), Failure> {
+fn list(as_json: bool) -> Result<(), Failure> {
     let mut table = Table::new(&["name", "version", "table", "stages", "runs here"]);
     for name in Contract::builtin_names() {
         let (file, text) = contract_source(name, Path::new("")).map_err(Failure::Failed)?;
-        let contract = Contract::parse(&file, &text).map_err(|problems| wrong(&problems))?;
-        let stages: Vec<&str> = contract.stages.iter().map(|stage| stage.name.as_str()).collect();
+        let contract = Contract::parse(&file, &text)?;
+        let stages = stages(&contract);
         let runs = contract.stages.iter().any(|stage| ComposerKind::of(&stage.composer).is_ok());
+        if as_json {
+            line(json!({
+                "name": name, "version": contract.version.to_string(), "table": contract.table.name,
+                "stages": stages, "runs": runs,
+            }))?;
+            continue;
+        }
         table.row(vec![
             name.to_owned(),
             contract.version.to_string(),
@@ -36,46 +45,49 @@ fn list() -> Result<(), Failure> {
             if runs { "yes" } else { "not yet" }.to_owned(),
         ]);
     }
-    Ok(table.write(&mut std::io::stdout().lock())?)
+    if as_json { Ok(()) } else { Ok(table.write(&mut std::io::stdout().lock())?) }
 }
 
-fn show(name: &str) -> Result<(), Failure> {
+fn show(name: &str, as_json: bool) -> Result<(), Failure> {
     let text = Contract::builtin(name).ok_or_else(|| {
         Failure::Misuse(format!(
             "no contract `{name}` is built in{}",
             suggest(name, Contract::builtin_names())
         ))
     })?;
+    if as_json {
+        let whole: toml::Table = toml::from_str(text).map_err(|error| Failure::Failed(error.to_string()))?;
+        return line(whole);
+    }
     Ok(std::io::stdout().write_all(text.as_bytes())?)
 }
 
-fn verify(file: &Path) -> Result<(), Failure> {
+fn verify(file: &Path, output: Output) -> Result<(), Failure> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::Misuse(format!("{} can't be read: {error}", file.display())))?;
-    let contract =
-        Contract::parse(&file.display().to_string(), &text).map_err(|problems| wrong(&problems))?;
-    let stages: Vec<&str> = contract.stages.iter().map(|stage| stage.name.as_str()).collect();
-    writeln!(
-        std::io::stdout(),
-        "contract {} {} is sound: {} states, stages {}",
-        contract.name,
-        contract.version,
-        contract.states.len(),
-        listed(&stages)
-    )?;
-    Ok(())
+    let contract = Contract::parse(&file.display().to_string(), &text)?;
+    let (stages, states) = (stages(&contract), contract.states.len());
+    let (name, version) = (&contract.name, contract.version.to_string());
+    let said = format!("contract {name} {version} is sound: {states} states, stages {}", listed(&stages));
+    let object = json!({
+        "contract": name, "version": version, "sound": true, "states": states, "stages": stages,
+    });
+    output.data(object, said)
 }
 
-fn ddl(name: &str, dialect: DialectName) -> Result<(), Failure> {
+fn ddl(name: &str, dialect: DialectName, as_json: bool) -> Result<(), Failure> {
     let (file, text) = contract_source(name, Path::new("")).map_err(Failure::Misuse)?;
-    let contract = Contract::parse(&file, &text).map_err(|problems| wrong(&problems))?;
-    let dialect = match dialect {
-        DialectName::Postgres => Dialect::Postgres,
-        DialectName::Mysql => Dialect::Mysql,
-        DialectName::Sqlite => Dialect::Sqlite,
+    let contract = Contract::parse(&file, &text)?;
+    let (dialect, called) = match dialect {
+        DialectName::Postgres => (Dialect::Postgres, "postgres"),
+        DialectName::Mysql => (Dialect::Mysql, "mysql"),
+        DialectName::Sqlite => (Dialect::Sqlite, "sqlite"),
     };
     let statements =
         postrider_sql::ddl::create(&contract, dialect).map_err(|error| Failure::Failed(error.to_string()))?;
+    if as_json {
+        return line(json!({ "contract": contract.name, "dialect": called, "statements": statements }));
+    }
     let mut out = std::io::stdout().lock();
     for statement in statements {
         writeln!(out, "{};\n", statement.trim_end_matches([';', '\n']))?;
@@ -83,8 +95,6 @@ fn ddl(name: &str, dialect: DialectName) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A contract that is wrong is a failed check, not a misuse of ours: exit code 1.
-fn wrong(problems: &Problems) -> Failure {
-    let count = problems.iter().count();
-    Failure::Failed(format!("the contract is not right\n{problems}\n{count} mistake(s)"))
+fn stages(contract: &Contract) -> Vec<&str> {
+    contract.stages.iter().map(|stage| stage.name.as_str()).collect()
 }

@@ -1,13 +1,12 @@
 //! `key`: API keys, for who can reach the database anyway; the way in when every key is lost.
 
-use std::io::Write as _;
-
 use postrider_hub::access::{Actor, ApiKey, NewKey};
 use postrider_hub::{Error, Hub};
 
 use super::Desk;
 use crate::cli::{KeyCommand, KeyCreateArgs};
 use crate::failure::Failure;
+use crate::output::{Output, line};
 use crate::table::{Table, plain};
 
 /// A cell is no wider than this.
@@ -18,7 +17,7 @@ pub async fn run(desk: &Desk, command: &KeyCommand) -> Result<(), Failure> {
     match command {
         KeyCommand::Create(args) => create(&hub, args).await,
         KeyCommand::List { json } => list(&hub, *json).await,
-        KeyCommand::Revoke { ids } => revoke(&hub, ids).await,
+        KeyCommand::Revoke { ids, json } => revoke(&hub, ids, Output::new(*json)).await,
     }
 }
 
@@ -47,25 +46,22 @@ async fn create(hub: &Hub, args: &KeyCreateArgs) -> Result<(), Failure> {
     });
     let new: NewKey = serde_json::from_value(new).map_err(|error| Failure::Misuse(error.to_string()))?;
     let shown = hub.create_key(&Actor::at_the_console(), &new).await.map_err(told)?;
-    writeln!(std::io::stdout(), "{}", shown.key)?;
-    eprintln!("key {}: keep it, it is shown this once", shown.details.id);
+    let output = Output::new(args.json);
+    output.data(&shown, &shown.key)?;
+    output.note(format_args!("key {}: keep it, it is shown this once", shown.details.id));
     Ok(())
 }
 
 async fn list(hub: &Hub, json: bool) -> Result<(), Failure> {
     let keys = hub.keys(&Actor::at_the_console()).await.map_err(told)?;
-    let mut out = std::io::stdout().lock();
     if json {
-        for key in &keys {
-            writeln!(out, "{}", serde_json::json!(key))?;
-        }
-        return Ok(());
+        return keys.iter().try_for_each(line);
     }
     let mut table = Table::new(&["id", "name", "prefix", "role", "clients", "last used", "state"]);
     for key in &keys {
         table.row(row(key));
     }
-    Ok(table.write(&mut out)?)
+    Ok(table.write(&mut std::io::stdout().lock())?)
 }
 
 fn row(key: &ApiKey) -> Vec<String> {
@@ -86,10 +82,13 @@ fn row(key: &ApiKey) -> Vec<String> {
     ]
 }
 
-async fn revoke(hub: &Hub, ids: &[String]) -> Result<(), Failure> {
+async fn revoke(hub: &Hub, ids: &[String], output: Output) -> Result<(), Failure> {
     for id in ids {
         let key = hub.revoke_key(&Actor::at_the_console(), id).await.map_err(told)?;
-        eprintln!("{id} ({}) opens nothing any more", key.name);
+        if output.is_json() {
+            line(&key)?;
+        }
+        output.note(format_args!("{id} ({}) opens nothing any more", key.name));
     }
     Ok(())
 }

@@ -30,8 +30,10 @@ pub async fn run(desk: &Desk, args: &ListArgs) -> Result<(), Failure> {
     } else {
         people(&lane.contract, &page.rows).write(&mut out)?;
     }
-    if let Some(next) = &page.next {
-        eprintln!("there are more: --after '{next}'");
+    match &page.next {
+        Some(next) if args.json => eprintln!("{}", serde_json::json!({ "next": next })),
+        Some(next) => eprintln!("there are more: --after '{next}'"),
+        None => {}
     }
     Ok(())
 }

@@ -4,36 +4,53 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use postrider_seams::migrate::Options;
+use serde_json::json;
 
 use super::Desk;
 use crate::api;
 use crate::cli::MigrateArgs;
 use crate::failure::Failure;
+use crate::output::{Output, line};
+use crate::progress::watched;
 use crate::wiring::Absent;
 
 pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Failure> {
     let desk = Desk::open_with(config, if args.print { Absent::Imagine } else { Absent::Make })?;
     let options = Options { notify: args.notify };
-    let mut out = std::io::stdout().lock();
-    for lane in desk.lanes(&args.lanes)? {
+    let output = Output::new(args.json);
+    let lanes = desk.lanes(&args.lanes)?;
+    for (index, lane) in lanes.iter().enumerate() {
         let migration = desk.wiring.migration(lane);
+        let (name, table) = (&lane.name, &lane.contract.table.name);
         let statements = if args.print {
             migration.plan(options).await?
         } else {
-            eprintln!("lane `{}`: preparing table `{}`", lane.name, lane.contract.table.name);
-            migration.apply(options).await?
+            output.note(format_args!("lane `{name}`: preparing table `{table}`"));
+            let what = format!("lane `{name}` ({} of {})", index + 1, lanes.len());
+            watched(&what, output, migration.apply(options)).await?
         };
         if statements.is_empty() {
-            eprintln!("lane `{}`: nothing is missing", lane.name);
+            output.note(format_args!("lane `{name}`: nothing is missing"));
         }
-        for statement in &statements {
-            writeln!(out, "{};", statement.trim_end_matches([';', '\n']))?;
-        }
+        let head = json!({ "lane": name, "table": table, "applied": !args.print });
+        print(output, head, &statements)?;
     }
-    if args.lanes.is_empty() {
-        for statement in &api::migrate(&desk, args.print).await? {
-            writeln!(out, "{};", statement.trim_end_matches([';', '\n']))?;
-        }
+    if let Some(store) = desk.settings.api_store().filter(|_| args.lanes.is_empty()) {
+        let statements = watched("the API's tables", output, api::migrate(&desk, args.print)).await?;
+        print(output, json!({ "api": store, "applied": !args.print }), &statements)?;
+    }
+    Ok(())
+}
+
+fn print(output: Output, mut head: serde_json::Value, statements: &[String]) -> Result<(), Failure> {
+    let bare = statements.iter().map(|statement| statement.trim_end_matches([';', '\n']));
+    if output.is_json() {
+        head["statements"] = bare.collect();
+        return line(head);
+    }
+    let mut out = std::io::stdout().lock();
+    for statement in bare {
+        writeln!(out, "{statement};")?;
     }
     Ok(())
 }

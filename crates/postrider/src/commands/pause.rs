@@ -1,13 +1,20 @@
 //! `pause` and `resume`: for every instance on the lane's database.
 
+use serde_json::json;
+
 use super::Desk;
 use crate::cli::LaneArgs;
 use crate::failure::Failure;
+use crate::output::{Output, line};
 
 pub async fn run(desk: &Desk, args: &LaneArgs, paused: bool) -> Result<(), Failure> {
     let (lane, table) = desk.table(&args.lane).await?;
     table.set_paused(&lane.name, paused).await?;
     let now = if paused { "is paused: nothing more is claimed" } else { "goes on" };
-    eprintln!("lane `{}` {now}, on every instance within seconds", lane.name);
+    let output = Output::new(args.json);
+    if output.is_json() {
+        line(json!({ "lane": lane.name, "paused": paused }))?;
+    }
+    output.note(format_args!("lane `{}` {now}, on every instance within seconds", lane.name));
     Ok(())
 }

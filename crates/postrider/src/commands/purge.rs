@@ -1,10 +1,11 @@
 //! `purge`: the lane's own purge, now instead of on its timer.
 
-use std::io::Write as _;
+use serde_json::json;
 
 use super::Desk;
 use crate::cli::LaneArgs;
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::progress::Progress;
 
 /// Short transactions: an unbounded DELETE stalls the table for everyone.
@@ -12,13 +13,14 @@ const CHUNK: u32 = 1_000;
 
 pub async fn run(desk: &Desk, args: &LaneArgs) -> Result<(), Failure> {
     let (lane, table) = desk.table(&args.lane).await?;
+    let output = Output::new(args.json);
     if lane.contract.retention.is_empty() {
-        eprintln!(
-            "lane `{}` keeps its rows for ever: set [lanes.{}.retention] STATE = \"30d\" to change that",
-            lane.name, lane.name
-        );
+        let name = &lane.name;
+        output.note(format_args!(
+            "lane `{name}` keeps its rows for ever: set [lanes.{name}.retention] STATE = \"30d\" to change that"
+        ));
     }
-    let mut progress = Progress::new("rows deleted");
+    let mut progress = Progress::new("rows deleted", None, output);
     loop {
         let deleted = table.purge(CHUNK).await?;
         if deleted == 0 {
@@ -27,6 +29,5 @@ pub async fn run(desk: &Desk, args: &LaneArgs) -> Result<(), Failure> {
         progress.add(deleted);
     }
     progress.finish();
-    writeln!(std::io::stdout(), "{}", progress.total())?;
-    Ok(())
+    output.data(json!({ "lane": lane.name, "deleted": progress.done() }), progress.done())
 }

@@ -1,14 +1,15 @@
 //! `requeue`: rows back to be tried, by id or by state.
 
-use std::io::Write as _;
-
 use postrider_seams::inspect::Which;
+use serde_json::json;
 
 use super::{Desk, known_state};
 use crate::cli::RequeueArgs;
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::settings::duration;
+use crate::wiring::Table;
 
 const CHUNK: u32 = 500;
 
@@ -24,7 +25,13 @@ pub async fn run(desk: &Desk, args: &RequeueArgs) -> Result<(), Failure> {
         })?),
     };
     let (_, table) = desk.table(&args.lane).await?;
-    let mut progress = Progress::new("rows requeued");
+    let output = Output::new(args.json);
+    let expected = match &args.state {
+        // Only to say how much is left: who can't see it needs no count.
+        Some(state) if since.is_none() && Progress::is_seen(output) => counted(&*table, state).await?,
+        _ => None,
+    };
+    let mut progress = Progress::new("rows requeued", expected, output);
     match &args.state {
         None => progress.add(table.requeue(&Which::Ids(args.ids.clone())).await?),
         Some(state) => loop {
@@ -36,13 +43,21 @@ pub async fn run(desk: &Desk, args: &RequeueArgs) -> Result<(), Failure> {
         },
     }
     progress.finish();
-    let asked = args.ids.len() as u64;
-    if progress.total() < asked {
-        eprintln!(
-            "{} of {asked} rows are missing, or not in a state that can be requeued",
-            asked - progress.total()
-        );
+    let (moved, asked) = (progress.done(), args.ids.len() as u64);
+    if moved < asked {
+        let left = asked - moved;
+        output
+            .note(format_args!("{left} of {asked} rows are missing, or not in a state that can be requeued"));
     }
-    writeln!(std::io::stdout(), "{}", progress.total())?;
-    Ok(())
+    let mut object = json!({ "lane": lane.name, "requeued": moved });
+    if args.state.is_none() {
+        object["asked"] = asked.into();
+    }
+    output.data(object, moved)
+}
+
+/// How many rows are in the state; `None` where they are too many to count.
+async fn counted(table: &dyn Table, state: &str) -> Result<Option<u64>, Failure> {
+    let counts = table.census().await?;
+    Ok(counts.iter().find(|count| count.state == state && !count.more).map(|count| count.rows))
 }

@@ -1,25 +1,27 @@
 //! `secret`: keys, and what is sealed with them. Secrets come from stdin, never from the command line, which others can see.
 
-use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::io::{IsTerminal as _, Read as _};
 
 use postrider_seams::Secret;
 use postrider_secrets::{Environment, Keyring};
+use serde_json::json;
 
 use crate::cli::SecretCommand;
 use crate::failure::Failure;
+use crate::output::Output;
 
 pub fn run(command: &SecretCommand) -> Result<(), Failure> {
     match command {
-        SecretCommand::Key { id } => {
+        SecretCommand::Key { id, json } => {
             let key = Keyring::fresh_key(id);
             Keyring::parse(key.reveal()).map_err(|_| {
                 Failure::Misuse(
                     "a key's name is 1 to 32 letters, digits, dots, dashes and underscores".to_owned(),
                 )
             })?;
-            print(key.reveal())
+            Output::new(*json).data(json!({ "id": id, "key": key.reveal() }), key.reveal())
         }
-        SecretCommand::Encrypt => {
+        SecretCommand::Encrypt { json } => {
             let keys = keyring()?;
             let secret = stdin("the secret")?;
             // Editors and `echo` end a text with a line end that is no part of a secret.
@@ -27,9 +29,10 @@ pub fn run(command: &SecretCommand) -> Result<(), Failure> {
             if text.is_empty() {
                 return Err(Failure::Misuse("there is nothing on stdin: write the secret to it".to_owned()));
             }
-            print(&keys.seal(text).map_err(|error| Failure::Failed(error.to_string()))?)
+            let reference = keys.seal(text).map_err(|error| Failure::Failed(error.to_string()))?;
+            Output::new(*json).data(json!({ "reference": reference }), &reference)
         }
-        SecretCommand::Reencrypt => {
+        SecretCommand::Reencrypt { json } => {
             let keys = keyring()?;
             let references = stdin("the references")?;
             let lines = references.reveal().lines().map(str::trim).filter(|line| !line.is_empty());
@@ -37,7 +40,9 @@ pub fn run(command: &SecretCommand) -> Result<(), Failure> {
                 let anew = keys
                     .seal_anew(line)
                     .map_err(|error| Failure::Failed(format!("reference {}: {error}", index + 1)))?;
-                print(anew.as_deref().unwrap_or(line))?;
+                let reference = anew.as_deref().unwrap_or(line);
+                let object = json!({ "reference": reference, "changed": anew.is_some() });
+                Output::new(*json).data(object, reference)?;
             }
             Ok(())
         }
@@ -57,8 +62,4 @@ fn stdin(what: &str) -> Result<Secret, Failure> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
     Ok(Secret::new(text))
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    Ok(writeln!(std::io::stdout(), "{text}")?)
 }

@@ -2,7 +2,7 @@
 
 mod emails;
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 
 use postrider_composers::webhook::check_header;
 use postrider_seams::Value;
@@ -12,31 +12,38 @@ use super::Desk;
 use crate::cli::{MailArgs, RecordArgs, SendCommand, WebhookArgs};
 use crate::emails::composer;
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::settings::{LaneSettings, listed};
 use crate::wiring::ComposerKind;
 
 pub async fn run(desk: &Desk, command: &SendCommand) -> Result<(), Failure> {
-    let (lane, fields) = match command {
+    let (lane, fields, json) = match command {
         SendCommand::Mail(args) => {
             let lane = lane(desk, args.lane.as_deref(), MAIL, "sends mail")?;
             if composer(lane) == Ok(ComposerKind::Eml) {
                 return emails::send(desk, lane, args).await;
             }
-            (lane, mail(args)?)
+            (lane, mail(args)?, args.json)
         }
         SendCommand::Record(args) => {
             let records = &[ComposerKind::Record];
-            (lane(desk, args.lane.as_deref(), records, "publishes records")?, record(args)?)
+            (lane(desk, args.lane.as_deref(), records, "publishes records")?, record(args)?, args.json)
         }
         SendCommand::Webhook(args) => {
             let webhooks = &[ComposerKind::Webhook];
-            (lane(desk, args.lane.as_deref(), webhooks, "posts webhooks")?, webhook(args)?)
+            (lane(desk, args.lane.as_deref(), webhooks, "posts webhooks")?, webhook(args)?, args.json)
         }
     };
     has_columns(lane, &fields)?;
     let key = desk.wiring.open(lane).await?.produce(&fields).await?;
-    writeln!(std::io::stdout(), "{key}")?;
-    eprintln!("row {key} waits in table `{}` of lane `{}`", lane.contract.table.name, lane.name);
+    written(Output::new(json), lane, "row", &key)
+}
+
+/// Says where the row is now; `what` it is.
+fn written(output: Output, lane: &LaneSettings, what: &str, id: &str) -> Result<(), Failure> {
+    let table = &lane.contract.table.name;
+    output.data(serde_json::json!({ "id": id, "lane": lane.name, "table": table }), id)?;
+    output.note(format_args!("{what} {id} waits in table `{table}` of lane `{}`", lane.name));
     Ok(())
 }
 

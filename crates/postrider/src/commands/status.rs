@@ -5,6 +5,7 @@ mod watch;
 use std::io::Write;
 use std::time::Duration;
 
+use futures::future::join_all;
 use postrider_seams::inspect::{Count, Lag};
 use postrider_seams::store;
 
@@ -23,9 +24,6 @@ struct Seen {
     /// Why nothing can be delivered now.
     trouble: Option<String>,
 }
-
-/// Whoever asks for the status waits no longer for a target that keeps silent.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 pub async fn run(desk: &Desk, args: &StatusArgs) -> Result<(), Failure> {
     if let Some(seconds) = args.watch {
@@ -49,11 +47,8 @@ pub async fn run(desk: &Desk, args: &StatusArgs) -> Result<(), Failure> {
 type Lanes<'a> = Vec<(&'a LaneSettings, Result<Seen, store::Error>)>;
 
 async fn look_at_all(desk: &Desk) -> Lanes<'_> {
-    let mut lanes = Vec::with_capacity(desk.settings.lanes.len());
-    for lane in &desk.settings.lanes {
-        lanes.push((lane, look(desk, lane).await));
-    }
-    lanes
+    // All at once: of several servers that are away, each takes its time to be given up.
+    join_all(desk.settings.lanes.iter().map(async |lane| (lane, look(desk, lane).await))).await
 }
 
 fn write_json(out: &mut impl Write, lanes: &Lanes<'_>) -> std::io::Result<()> {
@@ -61,27 +56,27 @@ fn write_json(out: &mut impl Write, lanes: &Lanes<'_>) -> std::io::Result<()> {
 }
 
 async fn look(desk: &Desk, lane: &LaneSettings) -> Result<Seen, store::Error> {
+    let (seen, trouble) = tokio::join!(look_at_table(desk, lane), trouble(desk, lane));
+    Ok(Seen { trouble, ..seen? })
+}
+
+async fn look_at_table(desk: &Desk, lane: &LaneSettings) -> Result<Seen, store::Error> {
     let table = desk.wiring.open(lane).await?;
     Ok(Seen {
         paused: table.paused(&lane.name).await?,
         counts: table.census().await?,
         lag: table.lag().await?,
-        trouble: trouble(desk, lane).await,
+        trouble: None,
     })
 }
 
 async fn trouble(desk: &Desk, lane: &LaneSettings) -> Option<String> {
-    // A folder is made by whoever writes to it.
-    if desk.settings.transports[&lane.transport].kind == TransportKind::Folder {
+    // A folder is made by whoever writes to it; intake has no transport but the disk.
+    let target = desk.settings.transports.get(&lane.transport)?;
+    if target.kind == TransportKind::Folder {
         return None;
     }
-    let probed = match desk.wiring.transport(lane) {
-        Ok(transport) => match tokio::time::timeout(PATIENCE, transport.probe()).await {
-            Ok(probed) => probed.map_err(|error| error.to_string()),
-            Err(_) => Err("no answer in time".to_owned()),
-        },
-        Err(failure) => Err(failure.to_string()),
-    };
+    let probed = desk.probe(lane).await;
     probed.err().map(|reason| format!("transport `{}`: {reason}", lane.transport))
 }
 

@@ -1,17 +1,18 @@
 //! `suppress`: the list of addresses and domains that get no mail any more.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::sync::Arc;
 
 use postrider_mail::Address;
 use postrider_mail::address::parse_domain;
 use postrider_seams::Suppressions;
 use postrider_seams::suppression::folded;
+use serde_json::json;
 
 use super::Desk;
 use crate::cli::{SuppressAddArgs, SuppressCommand, SuppressListArgs, SuppressRemoveArgs};
 use crate::failure::Failure;
+use crate::output::{Output, line};
 use crate::table::{Table, plain};
 use crate::wiring::ComposerKind;
 
@@ -30,27 +31,32 @@ pub async fn run(desk: &Desk, command: &SuppressCommand) -> Result<(), Failure> 
 }
 
 async fn add(desk: &Desk, args: &SuppressAddArgs) -> Result<(), Failure> {
-    let entries = parsed(&args.entries)?;
+    let (entries, output) = (parsed(&args.entries)?, Output::new(args.json));
     for (store, suppressions) in lists(desk, args.store.as_deref())? {
         for entry in &entries {
             let new = suppressions.add(entry, &args.reason).await?;
-            eprintln!(
-                "{entry}: {} (store `{store}`)",
-                if new { "suppressed" } else { "was suppressed already" }
-            );
+            if output.is_json() {
+                line(json!({ "entry": entry, "store": store, "new": new }))?;
+            }
+            let now = if new { "suppressed" } else { "was suppressed already" };
+            output.note(format_args!("{entry}: {now} (store `{store}`)"));
         }
     }
     Ok(())
 }
 
 async fn remove(desk: &Desk, args: &SuppressRemoveArgs) -> Result<(), Failure> {
-    let entries = parsed(&args.entries)?;
+    let (entries, output) = (parsed(&args.entries)?, Output::new(args.json));
     let mut missing: BTreeSet<&str> = entries.iter().map(String::as_str).collect();
     for (store, suppressions) in lists(desk, args.store.as_deref())? {
         for entry in &entries {
-            if suppressions.remove(entry).await? {
+            let removed = suppressions.remove(entry).await?;
+            if output.is_json() {
+                line(json!({ "entry": entry, "store": store, "removed": removed }))?;
+            }
+            if removed {
                 missing.remove(entry.as_str());
-                eprintln!("{entry}: gets mail again (store `{store}`)");
+                output.note(format_args!("{entry}: gets mail again (store `{store}`)"));
             }
         }
     }
@@ -74,20 +80,19 @@ async fn list(desk: &Desk, args: &SuppressListArgs) -> Result<(), Failure> {
     let mut page = suppressions.page(args.after.as_deref(), args.limit.saturating_add(1)).await?;
     let more = page.len() > args.limit as usize;
     page.truncate(args.limit as usize);
-    let mut out = std::io::stdout().lock();
     if args.json {
-        for one in &page {
-            writeln!(out, "{}", serde_json::json!(one))?;
-        }
+        page.iter().try_for_each(line)?;
     } else {
         let mut table = Table::new(&["entry", "since", "reason"]);
         for one in &page {
             table.row(vec![plain(&one.entry, CELL), one.since.clone(), plain(&one.reason, CELL)]);
         }
-        table.write(&mut out)?;
+        table.write(&mut std::io::stdout().lock())?;
     }
-    if let Some(last) = page.last().filter(|_| more) {
-        eprintln!("there are more: --after '{}'", last.entry);
+    match page.last().filter(|_| more) {
+        Some(last) if args.json => eprintln!("{}", json!({ "next": last.entry })),
+        Some(last) => eprintln!("there are more: --after '{}'", last.entry),
+        None => {}
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{RenderArgs, TemplateCommand, TemplatePart};
 use crate::failure::Failure;
+use crate::output::{Output, line};
 use crate::settings::{Settings, Sources};
 
 /// What every job has, by the specification's schema.
@@ -17,7 +18,9 @@ const LEAST: [&str; 6] =
 
 pub fn run(config: Option<PathBuf>, command: &TemplateCommand) -> Result<(), Failure> {
     match command {
-        TemplateCommand::Check { folder } => check(&open(config, folder.as_deref())?),
+        TemplateCommand::Check { folder, json } => {
+            check(&open(config, folder.as_deref())?, Output::new(*json))
+        }
         TemplateCommand::Render(args) => render(&open(config, args.templates.as_deref())?, args),
     }
 }
@@ -32,12 +35,16 @@ fn open(config: Option<PathBuf>, folder: Option<&Path>) -> Result<Templates, Fai
     Templates::with_shipped(folder.as_deref(), &locale).map_err(|error| Failure::Failed(error.to_string()))
 }
 
-#[expect(clippy::print_stdout, reason = "data")]
-fn check(templates: &Templates) -> Result<(), Failure> {
+fn check(templates: &Templates, output: Output) -> Result<(), Failure> {
     let mut mistakes = Vec::new();
     for listed in templates.list() {
         let name = format!("{}/{}/{}", listed.id, listed.version, listed.locale);
-        println!("{name}: {}; variables: {}", listed.parts.join(", "), listed.variables.join(", "));
+        let object = json!({
+            "id": listed.id, "version": listed.version, "locale": listed.locale,
+            "parts": listed.parts, "variables": listed.variables,
+        });
+        let (parts, variables) = (listed.parts.join(", "), listed.variables.join(", "));
+        output.data(object, format_args!("{name}: {parts}; variables: {variables}"))?;
         if !listed.parts.contains(&"subject.txt") {
             mistakes.push(format!("{name}: there is no subject.txt, so its mails have no subject"));
         }
@@ -73,6 +80,9 @@ fn render(templates: &Templates, args: &RenderArgs) -> Result<(), Failure> {
     let rendered = templates
         .render(&args.template, args.locale.as_deref(), &variables)
         .map_err(|error| Failure::Failed(error.to_string()))?;
+    if args.json {
+        return line(json!({ "subject": rendered.subject, "text": rendered.text, "html": rendered.html }));
+    }
     let (subject, html) = (rendered.subject.unwrap_or_default(), rendered.html.unwrap_or_default());
     match args.part {
         Some(TemplatePart::Subject) => println!("{subject}"),

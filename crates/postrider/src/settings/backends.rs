@@ -2,6 +2,7 @@
 
 use postrider_seams::Secret;
 
+use super::keys::transport_options;
 use super::reader::{Found, Reader};
 use super::reliable::ReliableSettings;
 use super::secret::References;
@@ -29,64 +30,6 @@ pub struct TransportSettings {
     /// Several transports as one.
     pub reliable: Option<ReliableSettings>,
 }
-
-/// What a transport's table may say instead of its URL; the transport knows what each means.
-const OPTIONS: [&str; 54] = [
-    "tls",
-    "auth",
-    "allow_plaintext_auth",
-    "helo",
-    "connections",
-    "per_connection",
-    "batch",
-    "rate",
-    "max_size",
-    "idle",
-    "ca_file",
-    "timeout_connect",
-    "timeout_tls",
-    "timeout_greeting",
-    "timeout_ehlo",
-    "timeout_auth",
-    "timeout_mail",
-    "timeout_rcpt",
-    "timeout_data",
-    "timeout_block",
-    "timeout_end",
-    "durable",
-    "account",
-    "cert_file",
-    "channels",
-    "client_id",
-    "compression",
-    "concurrency",
-    "configuration_set",
-    "connect_timeout",
-    "credentials_file",
-    "domain",
-    "endpoint",
-    "exchange",
-    "heartbeat",
-    "key_file",
-    "linger",
-    "name",
-    "nkey",
-    "queue",
-    "region",
-    "requests",
-    "sasl",
-    "stream",
-    "timeout",
-    "token",
-    "allow",
-    "plain_http",
-    "roots",
-    "longest_timeout",
-    "per_host",
-    "max_answer",
-    "breaker_failures",
-    "breaker_wait",
-];
 
 impl StoreSettings {
     /// `None` where a mistake was noted.
@@ -119,7 +62,7 @@ impl TransportSettings {
         let password = reader.secret("password", References::All).map(|found| found.value);
         let key = reader.secret("key", References::All);
         let options: Vec<(&str, String)> =
-            OPTIONS.into_iter().filter_map(|key| Some((key, reader.option(key)?))).collect();
+            transport_options().into_iter().filter_map(|key| Some((key, reader.option(key)?))).collect();
         let beside = kind.is_some_and(TransportKind::reads_beside);
         let whole = url.as_ref().and_then(|url| {
             let (user, password, options) = if beside {

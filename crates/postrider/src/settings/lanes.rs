@@ -114,10 +114,18 @@ impl RawLimits {
             bytes: reader.bytes("bytes", 1 << 20..=64 << 30),
             timeout: reader.duration("timeout", Allowed::TIMEOUTS),
             poll: reader.duration("poll", Allowed::POLLS),
-            sweep: reader.duration("sweep", Duration::from_millis(100)..=Duration::from_hours(1)),
+            sweep: net_interval(reader),
             single: reader.boolean("single"),
         }
     }
+}
+
+/// `sweep = "10s"` is between two runs of the nets; `[lanes.NAME.sweep.SWEEP]` is the contract's, and read with it.
+fn net_interval(reader: &mut Reader<'_>) -> Option<Duration> {
+    if reader.is_table("sweep") {
+        return None;
+    }
+    reader.duration("sweep", Duration::from_millis(100)..=Duration::from_hours(1))
 }
 
 impl Overrides {

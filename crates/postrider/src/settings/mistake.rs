@@ -59,6 +59,10 @@ impl Mistakes {
         list.dedup();
         if list.is_empty() { Ok(()) } else { Err(Self(list)) }
     }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Mistake> {
+        self.0.iter()
+    }
 }
 
 impl From<Mistake> for Mistakes {

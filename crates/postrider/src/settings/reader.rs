@@ -15,6 +15,12 @@ use super::secret::{References, resolve};
 use super::tree::{Entry, Tree, Value};
 use super::units;
 
+// Every key that any reader of this thread has asked for, for the test that compares them with the reference.
+#[cfg(test)]
+thread_local! {
+    pub static ASKED: RefCell<std::collections::BTreeSet<String>> = const { RefCell::new(std::collections::BTreeSet::new()) };
+}
+
 /// What every reader of one load shares.
 pub struct Context<'a> {
     pub mistakes: RefCell<Vec<Mistake>>,
@@ -67,9 +73,16 @@ impl<'a> Reader<'a> {
         self.tree.get(key).map(|entry| entry.place.clone())
     }
 
+    /// Was a table written there?
+    pub fn is_table(&self, key: &str) -> bool {
+        self.tree.get(key).is_some_and(|entry| matches!(entry.value, Value::Table(_)))
+    }
+
     /// The written value, as it is.
     pub fn take(&mut self, key: &'static str) -> Option<Entry> {
         self.asked.push(key);
+        #[cfg(test)]
+        ASKED.with_borrow_mut(|asked| asked.insert(self.key(key)));
         self.tree.remove(key)
     }
 

@@ -67,7 +67,8 @@ async fn list_show_requeue_and_purge_on_real_rows() {
     assert!(listed.out.contains("550 no␣such mailbox"), "{}", listed.out);
     let page = shop.run(&["list", "mail", "--limit", "2", "--json"]).fine();
     assert_eq!(page.json().len(), 2);
-    let cursor = page.err.split('\'').nth(1).expect(&page.err).to_owned();
+    let next: serde_json::Value = serde_json::from_str(&page.err).expect(&page.err);
+    let cursor = next["next"].as_str().expect(&page.err).to_owned();
     let rest = shop.run(&["list", "mail", "--after", &cursor, "--json"]).fine();
     assert_eq!(rest.json().len(), 3, "the pages together are all rows");
 

@@ -3,54 +3,46 @@ use std::path::Path;
 
 use crate::shop::Shop;
 
-const COMMANDS: [&[&str]; 35] = [
-    &[],
-    &["run"],
-    &["demo"],
-    &["migrate"],
-    &["check"],
-    &["status"],
-    &["list"],
-    &["show"],
-    &["requeue"],
-    &["cancel"],
-    &["pause"],
-    &["resume"],
-    &["purge"],
-    &["suppress"],
-    &["suppress", "add"],
-    &["suppress", "remove"],
-    &["suppress", "list"],
-    &["contract"],
-    &["contract", "list"],
-    &["contract", "show"],
-    &["contract", "verify"],
-    &["contract", "ddl"],
-    &["send"],
-    &["send", "mail"],
-    &["send", "record"],
-    &["send", "webhook"],
-    &["account"],
-    &["account", "create"],
-    &["account", "regenerate"],
-    &["secret"],
-    &["secret", "key"],
-    &["secret", "encrypt"],
-    &["secret", "reencrypt"],
-    &["completions"],
-    &["manual"],
-];
+/// Every command with its own subcommands, as `--help` lists them; the first is the program itself.
+pub fn commands(shop: &Shop) -> Vec<Vec<String>> {
+    let mut found = vec![Vec::new()];
+    let mut next = 0;
+    while let Some(command) = found.get(next).cloned() {
+        next += 1;
+        let said = help(shop, &command);
+        let listed = said.split_once("\nCommands:\n").map_or("", |(_, rest)| rest);
+        let lines = listed.lines().take_while(|line| line.starts_with("  "));
+        let names = lines.filter_map(|line| line[2..].split_once(' ')).filter(|(name, _)| !name.is_empty());
+        for (name, _) in names.filter(|(name, _)| *name != "help") {
+            found.push(command.iter().cloned().chain([name.to_owned()]).collect());
+        }
+    }
+    found.sort();
+    found
+}
+
+fn help(shop: &Shop, command: &[String]) -> String {
+    let words: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
+    shop.run(&words).fine().out
+}
+
+/// Those that have no subcommands of their own.
+pub fn leaves(shop: &Shop) -> Vec<Vec<String>> {
+    let all = commands(shop);
+    let is_leaf = |command: &&Vec<String>| {
+        !all.iter().any(|other| other.len() > command.len() && other.starts_with(command))
+    };
+    all.iter().filter(is_leaf).cloned().collect()
+}
 
 /// The reference is what the binary says. `UPDATE_REFERENCE=1 cargo test -p postrider help` writes it anew.
 #[test]
 fn the_reference_is_what_help_says() {
     let shop = Shop::new(None);
     let mut text = String::new();
-    for command in COMMANDS {
-        let mut arguments = command.to_vec();
-        arguments.push("--help");
-        let said = shop.run(&arguments);
-        write!(text, "$ postrider {}\n{}\n", arguments.join(" "), said.fine().out).unwrap();
+    for command in commands(&shop) {
+        let words = [&["postrider".to_owned()], &command[..]].concat().join(" ");
+        write!(text, "$ {words} --help\n{}\n", help(&shop, &command)).unwrap();
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/cli.txt");
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
@@ -79,9 +71,13 @@ fn misuse_is_exit_code_2_and_goes_to_stderr() {
 #[test]
 fn every_shell_gets_its_completions() {
     let shop = Shop::new(None);
+    let commands = commands(&shop);
+    assert!(commands.len() > 30, "{commands:?}");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let said = shop.run(&["completions", shell]).fine();
-        assert!(said.out.contains("requeue"), "{shell}: {}", said.out);
+        for name in commands.iter().filter_map(|command| command.last()) {
+            assert!(said.out.contains(name.as_str()), "{shell} knows no {name}");
+        }
     }
 }
 
@@ -89,8 +85,10 @@ fn every_shell_gets_its_completions() {
 fn every_command_has_its_manual_page() {
     let shop = Shop::new(None);
     shop.run(&["manual", "pages"]).fine();
-    for page in ["postrider.1", "postrider-requeue.1", "postrider-send-mail.1"] {
-        let text = std::fs::read_to_string(shop.path("pages").join(page)).expect(page);
+    for command in commands(&shop) {
+        let name = [&["postrider".to_owned()], &command[..]].concat().join("-");
+        let page = format!("{name}.1");
+        let text = std::fs::read_to_string(shop.path("pages").join(&page)).expect(&page);
         assert!(text.contains(".SH SYNOPSIS"), "{page}: {text}");
     }
     std::fs::write(shop.path("taken"), "").unwrap();

@@ -2,6 +2,7 @@
 
 mod api;
 mod bad_input;
+mod book;
 mod commands;
 mod crash;
 mod databases;
@@ -9,7 +10,9 @@ mod demo;
 mod emails;
 mod foreign;
 mod help;
+mod json;
 mod notifications;
+mod outage;
 mod outbox;
 mod own_table;
 mod packaging;

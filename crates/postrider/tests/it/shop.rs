@@ -247,6 +247,6 @@ pub async fn eventually_count(pool: &SqlitePool, status: &str, wanted: i64) {
     clippy::disallowed_methods,
     reason = "a test that watches a process from outside has no clock to pause"
 )]
-fn pause() {
+pub fn pause() {
     std::thread::sleep(Duration::from_millis(20));
 }

@@ -1,12 +1,11 @@
 //! An e-mail for the pipeline: its payload becomes a file, and a row that names it.
 
-use std::io::Write as _;
-
 use super::super::Desk;
-use super::body;
+use super::{body, written};
 use crate::cli::MailArgs;
 use crate::emails::accept::{Content, Refusal, accept, check_id, fresh_id};
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::settings::LaneSettings;
 
 pub async fn send(desk: &Desk, lane: &LaneSettings, args: &MailArgs) -> Result<(), Failure> {
@@ -20,9 +19,7 @@ pub async fn send(desk: &Desk, lane: &LaneSettings, args: &MailArgs) -> Result<(
     let payload = payload(&id, args)?;
     let table = desk.wiring.open(lane).await?;
     accept(lane, &*table, &id, Content::Payload, payload.as_bytes()).await.map_err(told)?;
-    writeln!(std::io::stdout(), "{id}")?;
-    eprintln!("e-mail {id} waits in table `{}` of lane `{}`", lane.contract.table.name, lane.name);
-    Ok(())
+    written(Output::new(args.json), lane, "e-mail", &id)
 }
 
 fn payload(id: &str, args: &MailArgs) -> Result<String, Failure> {

@@ -1,0 +1,149 @@
+//! Two tables that nobody else uses, of the shape of `mail_outbox`.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use postrider_contract::Contract;
+use postrider_seams::Value;
+use postrider_seams::migrate::Options;
+use postrider_sql::plain::{Plain, Statement};
+
+use super::rate;
+use crate::commands::Desk;
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::settings::LaneSettings;
+use crate::wiring::Table;
+
+/// Rows of one claim: what a lane reaches whose target keeps up.
+pub const BATCH: u32 = 500;
+
+/// For how long commits are counted.
+const COMMITS: Duration = Duration::from_secs(1);
+
+pub struct Scratch<'a> {
+    desk: &'a Desk,
+    database: Arc<dyn Plain>,
+    lanes: [LaneSettings; 2],
+}
+
+impl<'a> Scratch<'a> {
+    /// On the store of this lane.
+    pub fn new(desk: &'a Desk, lane: &LaneSettings) -> Result<Self, Failure> {
+        let database = desk.wiring.own_tables(&lane.store).map_err(|_| {
+            Failure::Misuse(format!(
+                "store `{}` has no SQL: `bench` measures PostgreSQL, MySQL and SQLite",
+                lane.store
+            ))
+        })?;
+        let text = Contract::builtin("mail_outbox").expect("the contract is built in");
+        let contract = Contract::parse("mail_outbox (built in)", text)?;
+        let mark = rand::random::<u32>();
+        let lanes = ["a", "b"].map(|which| {
+            let mut contract = contract.clone();
+            contract.table.name = format!("postrider_bench_{mark:08x}_{which}");
+            LaneSettings { name: "bench".to_owned(), contract: Arc::new(contract), stage: 0, ..lane.clone() }
+        });
+        Ok(Self { desk, database, lanes })
+    }
+
+    pub fn store(&self) -> &str {
+        &self.lanes[0].store
+    }
+
+    pub fn names(&self) -> String {
+        format!("{} and {}", self.table(0), self.table(1))
+    }
+
+    fn table(&self, which: usize) -> &str {
+        &self.lanes[which].contract.table.name
+    }
+
+    pub async fn open(&self, which: usize) -> Result<Arc<dyn Table>, Failure> {
+        Ok(self.desk.wiring.open(&self.lanes[which]).await?)
+    }
+
+    /// Makes the table, with rows that are due.
+    pub async fn fill(&self, which: usize, rows: u64, progress: &mut Progress) -> Result<(), Failure> {
+        self.desk.wiring.migration(&self.lanes[which]).apply(Options::default()).await?;
+        let table = self.table(which);
+        let mut left = rows;
+        while left > 0 {
+            let now = left.min(BATCH.into());
+            let values = vec![
+                "('someone@example.com', 'Your order', 'It is on its way.')";
+                usize::try_from(now).unwrap_or(1)
+            ];
+            let values = values.join(", ");
+            self.run(format!("INSERT INTO {table} (to_addresses, subject, body_text) VALUES {values}"))
+                .await?;
+            progress.add(now);
+            left -= now;
+        }
+        Ok(())
+    }
+
+    /// Two plain updates a row in the same batches, each a transaction; in rows a second.
+    pub async fn plain_updates(
+        &self,
+        which: usize,
+        rows: u64,
+        progress: &mut Progress,
+    ) -> Result<f64, Failure> {
+        let table = self.table(which);
+        let first = self.first(which).await?;
+        let start = Instant::now();
+        let mut done = 0;
+        let mut from = first;
+        while done < rows {
+            let rows_here = format!("id >= {from} AND id < {}", from + i64::from(BATCH));
+            self.run(format!("UPDATE {table} SET status = 'dispatching', last_attempt_at = CURRENT_TIMESTAMP WHERE {rows_here}")).await?;
+            self.run(format!(
+                "UPDATE {table} SET status = 'sent', sent_at = CURRENT_TIMESTAMP WHERE {rows_here}"
+            ))
+            .await?;
+            let now = (rows - done).min(BATCH.into());
+            progress.add(now);
+            done += now;
+            from += i64::from(BATCH);
+        }
+        Ok(rate(rows, start))
+    }
+
+    /// The smallest transactions that write, one after another; in commits a second.
+    pub async fn commits(&self, which: usize) -> Result<f64, Failure> {
+        let (table, first) = (self.table(which), self.first(which).await?);
+        let start = Instant::now();
+        let mut count: u64 = 0;
+        while start.elapsed() < COMMITS {
+            count += 1;
+            self.run(format!("UPDATE {table} SET retry_count = {count} WHERE id = {first}")).await?;
+        }
+        Ok(rate(count, start))
+    }
+
+    async fn first(&self, which: usize) -> Result<i64, Failure> {
+        let sql = format!("SELECT MIN(id) FROM {}", self.table(which));
+        let statement = [Statement { sql, args: Vec::new() }];
+        let answers = self.database.transact("measure", &statement).await?;
+        match answers.first().and_then(|answer| answer.rows.first()).and_then(|row| row.first()) {
+            Some(Value::Int(first)) => Ok(*first),
+            Some(Value::Text(first)) => {
+                first.parse().map_err(|_| Failure::Failed(format!("`{first}` is no key")))
+            }
+            _ => Err(Failure::Failed("the scratch table is empty".to_owned())),
+        }
+    }
+
+    async fn run(&self, sql: String) -> Result<(), Failure> {
+        self.database.transact("measure", &[Statement { sql, args: Vec::new() }]).await?;
+        Ok(())
+    }
+
+    pub async fn drop_all(&self) -> Result<(), Failure> {
+        for which in 0..self.lanes.len() {
+            self.run(format!("DROP TABLE IF EXISTS {}", self.table(which))).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! Every key of the settings, once (`keys.txt`): its type, its default and what it means.
+//!
+//! Owns: what `postrider settings` prints, what transports may be told beside their URL, and what
+//! docs/reference/settings.md is compared with. Must not: read settings. Invariant: every key that a reader asks for is
+//! here, and every key that is here is read; tests hold both.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+const TEXT: &str = include_str!("keys.txt");
+
+/// One key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Key {
+    pub name: &'static str,
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// As it may be written, in TOML.
+    pub example: &'static str,
+    pub default: &'static str,
+    pub meaning: &'static str,
+    /// Does it stand in the printed file as it is? The others are commented out.
+    #[serde(skip)]
+    live: bool,
+}
+
+/// A table with some of its keys; one that serves several purposes has a section for each.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// `[stores.main]`.
+    pub header: &'static str,
+    pub about: &'static str,
+    pub keys: Vec<Key>,
+}
+
+impl Section {
+    /// `stores.main`: the header without its brackets.
+    pub fn table(&self) -> &'static str {
+        self.header.trim_matches(['[', ']'])
+    }
+
+    /// `stores.NAME`: the same, with NAME where users choose.
+    pub fn path(&self) -> String {
+        general(self.table())
+    }
+}
+
+/// In the order of the file.
+pub fn sections() -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    for line in TEXT.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if line.starts_with('[') {
+            let (header, about) = line.split_once(' ').unwrap_or((line, ""));
+            sections.push(Section { header, about, keys: Vec::new() });
+        } else if let (Some(section), Some(key)) = (sections.last_mut(), Key::read(line)) {
+            section.keys.push(key);
+        }
+    }
+    sections
+}
+
+impl Key {
+    fn read(line: &'static str) -> Option<Self> {
+        let (mark, rest) = line.split_at_checked(2)?;
+        let mut parts = rest.splitn(5, " | ");
+        Some(Self {
+            name: parts.next()?,
+            kind: parts.next()?,
+            example: parts.next()?,
+            default: parts.next()?,
+            meaning: parts.next()?,
+            live: mark == "* ",
+        })
+    }
+}
+
+fn general(path: &str) -> String {
+    let mut parts: Vec<&str> = path.split('.').collect();
+    if parts.len() > 1 && ["stores", "transports", "lanes"].contains(&parts[0]) {
+        parts[1] = "NAME";
+    }
+    parts.join(".")
+}
+
+/// What the readers of `[transports.NAME]` take by themselves.
+const BY_THEMSELVES: [&str; 10] =
+    ["url", "user", "password", "key", "senders", "rates", "waits", "jitter", "cool_down", "patience"];
+
+/// What a transport's table may say instead of its URL; the transport knows what each means.
+pub fn transport_options() -> Vec<&'static str> {
+    let sections = sections().into_iter().filter(|section| section.table().starts_with("transports."));
+    let names = sections.flat_map(|section| section.keys).map(|key| key.name);
+    let mut names: Vec<&str> = names.filter(|name| !BY_THEMSELVES.contains(name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// A settings file with every key, each with its meaning and its default.
+pub fn file() -> String {
+    let mut text = HEAD.to_owned();
+    for section in sections() {
+        let mark = if section.keys.iter().any(|key| key.live) { "" } else { "#" };
+        // Writing to a text can't fail.
+        let _ = write!(text, "\n# {}\n{mark}{}\n", section.about, section.header);
+        for key in &section.keys {
+            let mark = if key.live { "" } else { "#" };
+            let _ = writeln!(text, "# {} ({}, default: {})", key.meaning, key.kind, key.default);
+            let _ = writeln!(text, "{mark}{} = {}", key.name, key.example);
+        }
+    }
+    text
+}
+
+const HEAD: &str = "\
+# Postrider's settings: every key, with its meaning. `postrider settings` prints this file.
+#
+# A line that begins with a mark and a key is commented out: take the mark away to set it. What is set here sends mails
+# from one SQLite file into a folder, once `postrider migrate` has made the table. Names after a dot (main, relay, mail)
+# are yours to choose. Each key may also come from the environment: POSTRIDER__LANES__MAIL__BATCH=50.
+# Secrets may be references: env://NAME, file://PATH, vault://…, aws-secretsmanager://…, encrypted://…
+# More: docs/reference/settings.md
+";

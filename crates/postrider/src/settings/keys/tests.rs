@@ -1,0 +1,99 @@
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::*;
+use crate::settings::{Mistakes, Settings, Sources, reader};
+
+const SHIPPED: &str = "packaging/postrider.toml";
+
+fn checked_in(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every secret and file that the examples name is there.
+fn load(text: &str) -> Result<Settings, Mistakes> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("postrider.toml"), text).unwrap();
+    std::fs::write(folder.path().join("dkim.pem"), include_str!("../../../../mail/tests/dkim/ed25519.pem"))
+        .unwrap();
+    std::fs::create_dir(folder.path().join("templates")).unwrap();
+    let names = text.split("env://").skip(1).filter_map(|rest| rest.split(['"', ' ', ',']).next());
+    let variables = names.map(|name| (name.to_owned(), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned()));
+    let variables = variables.collect();
+    Settings::load(&Sources { config: None, folder: folder.path().to_owned(), variables })
+}
+
+/// Takes the mark away from every key and table.
+fn uncommented() -> String {
+    let marked =
+        |line: &str| line.strip_prefix('#').is_some_and(|rest| !rest.is_empty() && !rest.starts_with(' '));
+    let lines = file();
+    lines.lines().map(|line| if marked(line) { &line[1..] } else { line }).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_file_that_is_shipped_is_what_is_printed() {
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(SHIPPED), file()).unwrap();
+    }
+    assert!(
+        checked_in(SHIPPED) == file(),
+        "{SHIPPED} is not what `postrider settings` prints: UPDATE_REFERENCE=1 cargo test -p postrider keys"
+    );
+}
+
+#[test]
+fn the_file_works_as_it_is() {
+    let settings = load(&file()).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    assert_eq!(settings.lanes.iter().map(|lane| lane.name.as_str()).collect::<Vec<_>>(), ["mail"]);
+}
+
+#[test]
+fn every_key_can_be_set_and_none_is_missing() {
+    reader::ASKED.with_borrow_mut(BTreeSet::clear);
+    let settings = load(&uncommented()).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    assert!(settings.lanes.len() > 5, "{:?}", settings.lanes);
+    let asked = reader::ASKED.with_borrow(BTreeSet::clone);
+    let mut known = BTreeSet::new();
+    for section in sections() {
+        let path = section.path();
+        // The tables above it are keys as well.
+        known.extend(path.match_indices('.').map(|(at, _)| path[..at].to_owned()));
+        known.extend(section.keys.iter().map(|key| format!("{path}.{}", key.name)));
+        known.insert(path);
+    }
+    // A lane may say anything of [mail], and every transport is asked for every option.
+    let over = |path: &&String| !path.starts_with("lanes.NAME.mail.");
+    let asked: BTreeSet<String> = asked.iter().map(|path| general(path)).collect();
+    let missing: Vec<&String> = asked.iter().filter(over).filter(|path| !known.contains(*path)).collect();
+    assert!(missing.is_empty(), "keys.txt lacks {missing:?}: describe them there");
+}
+
+#[test]
+fn a_line_of_the_table_has_five_parts() {
+    for line in TEXT.lines().filter(|line| line.starts_with("  ") || line.starts_with("* ")) {
+        assert!(Key::read(line).is_some(), "{line}");
+    }
+}
+
+/// The names in backticks in the first column of a table.
+fn documented(page: &str) -> BTreeSet<&str> {
+    let rows = page.lines().filter(|line| line.starts_with("| "));
+    let cells = rows.filter_map(|line| line.split(" | ").next());
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect()
+}
+
+#[test]
+fn the_reference_has_every_key() {
+    let pages = [checked_in("docs/reference/settings.md"), checked_in("docs/reference/webhooks.md")];
+    let named: BTreeSet<&str> = pages.iter().flat_map(|page| documented(page)).collect();
+    // What overrides a contract is described with the contract.
+    let overrides =
+        |section: &Section| section.table().matches('.').count() > 1 && !section.table().ends_with(".emails");
+    let sections: Vec<Section> = sections().into_iter().filter(|section| !overrides(section)).collect();
+    let keys =
+        sections.iter().flat_map(|section| section.keys.iter().map(move |key| (section.header, key.name)));
+    let missing: Vec<_> = keys.filter(|(_, name)| !named.contains(name)).collect();
+    assert!(missing.is_empty(), "docs/reference/settings.md lacks {missing:?}");
+}
