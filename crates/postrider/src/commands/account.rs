@@ -49,7 +49,7 @@ fn named(credentials: CredentialArgs) -> Option<NewCredentials> {
         (None, None) => None,
     };
     let auth_token_ref = bearer.or(basic);
-    (signing.is_some() || auth_token_ref.is_some()).then(|| NewCredentials {
+    (signing.is_some() || auth_token_ref.is_some()).then_some(NewCredentials {
         auth_type,
         auth_token_ref,
         signing_secret_ref: signing,
