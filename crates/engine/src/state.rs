@@ -182,8 +182,20 @@ impl LaneState {
         }
     }
 
+    fn troubles(&self) -> (Option<String>, Option<String>) {
+        let conditions = self.lock();
+        let store = conditions.store.as_ref().map(|trouble| match trouble {
+            StoreTrouble::Away(reason) | StoreTrouble::Misconfigured(reason) => reason.clone(),
+        });
+        let target = conditions.target.as_ref().map(|trouble| match trouble {
+            TargetTrouble::Unreachable(reason) | TargetTrouble::Refused(reason) => reason.clone(),
+        });
+        (store, target)
+    }
+
     pub fn status(&self) -> LaneStatus {
         let counters = &self.counters;
+        let (store_trouble, target_trouble) = self.troubles();
         LaneStatus {
             lane: self.name.clone(),
             contract: self.contract.clone(),
@@ -196,6 +208,8 @@ impl LaneState {
             failed: counters.failed.load(Relaxed),
             lost: counters.lost.load(Relaxed),
             reclaimed: counters.reclaimed.load(Relaxed),
+            store_trouble,
+            target_trouble,
         }
     }
 }

@@ -55,4 +55,10 @@ pub struct LaneStatus {
     /// Settles that the fence refused.
     pub lost: u64,
     pub reclaimed: u64,
+    /// Why the store is left alone, whatever else is wrong.
+    #[serde(skip)]
+    pub store_trouble: Option<String>,
+    /// The same for the target.
+    #[serde(skip)]
+    pub target_trouble: Option<String>,
 }

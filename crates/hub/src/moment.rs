@@ -20,6 +20,12 @@ impl Moment {
         Self(micros.clamp(FIRST, LAST))
     }
 
+    /// By this machine's clock: for pictures of how things are. What decides is the database's clock.
+    pub fn now() -> Self {
+        let micros = OffsetDateTime::now_utc().unix_timestamp_nanos() / 1000;
+        Self::from_micros(i64::try_from(micros).unwrap_or(LAST))
+    }
+
     #[must_use]
     pub fn after_seconds(self, seconds: i64) -> Self {
         Self::from_micros(self.0.saturating_add(seconds.saturating_mul(1_000_000)))

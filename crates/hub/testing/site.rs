@@ -9,7 +9,7 @@ use postrider_contract::Contract;
 use postrider_http::Resolve;
 use postrider_hub::access::{Actor, NewKey, Role, Scope};
 use postrider_hub::{Hub, Seal, Settings, migrate};
-use postrider_seams::Store;
+use postrider_seams::Backend;
 use postrider_seams::migrate::{Migrate, Options};
 use postrider_sql::plain::Plain;
 use sqlx::{
@@ -46,7 +46,7 @@ pub struct Site {
     pub database: Arc<dyn Plain>,
     pub hub: Arc<Hub>,
     /// What a lane of jobs works with.
-    pub lane: Option<Arc<dyn Store>>,
+    pub lane: Option<Arc<dyn Backend>>,
     sql: Sql,
 }
 

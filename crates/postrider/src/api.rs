@@ -1,6 +1,7 @@
 //! The API in the binary: its tables, its hub once the database is there, and its first key.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -8,13 +9,15 @@ use postrider_contract::Contract;
 use postrider_engine::{Engine, Handle, LaneStatus};
 use postrider_hub::{Error, Hub};
 use postrider_seams::migrate::Options;
-use postrider_seams::store;
+use postrider_seams::{Inspect, store};
 use postrider_server::api::Limits;
-use postrider_server::{Api, LaneControl};
+use postrider_server::{Api, LaneControl, LaneMake};
 
 use crate::commands::Desk;
 use crate::emails::mailroom::Room;
 use crate::failure::Failure;
+use crate::settings::LaneSettings;
+use crate::wiring::Table;
 use crate::wiring::hooks::Sealer;
 
 /// Between two tries to open the API's store.
@@ -48,7 +51,7 @@ fn jobs_contract() -> Contract {
 /// The API, if the settings want one. It answers 503 until its database is there.
 pub fn start(desk: &Arc<Desk>, engine: &Engine) -> Option<Api> {
     let store = desk.settings.api_store()?.to_owned();
-    let control = Control { handle: engine.handle(), desk: Arc::clone(desk) };
+    let control = Control { handle: engine.handle(), desk: Arc::clone(desk), tables: Mutex::default() };
     let limit = usize::try_from(desk.settings.server.payload_limit).unwrap_or(usize::MAX);
     let limits = Limits::default();
     let api =
@@ -94,6 +97,20 @@ async fn opened(desk: &Desk, store: &str) -> Result<Arc<Hub>, Error> {
 struct Control {
     handle: Handle,
     desk: Arc<Desk>,
+    /// Opened when first asked for: opening reads the catalog.
+    tables: Mutex<BTreeMap<String, Arc<dyn Table>>>,
+}
+
+impl Control {
+    async fn opened(&self, lane: &LaneSettings) -> Result<Arc<dyn Table>, store::Error> {
+        let known = self.tables.lock().unwrap_or_else(PoisonError::into_inner).get(&lane.name).cloned();
+        if let Some(table) = known {
+            return Ok(table);
+        }
+        let table = self.desk.wiring.open(lane).await?;
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(tables.entry(lane.name.clone()).or_insert(table)))
+    }
 }
 
 #[async_trait]
@@ -102,9 +119,49 @@ impl LaneControl for Control {
         self.handle.lanes()
     }
 
+    fn make(&self, lane: &str) -> Option<LaneMake> {
+        let lane = self.desk.settings.lane(lane).ok()?;
+        Some(LaneMake {
+            contract: Arc::clone(&lane.contract),
+            stage: lane.stage,
+            store: lane.store.clone(),
+            transport: lane.transport.clone(),
+            settings: in_force(lane),
+        })
+    }
+
+    async fn table(&self, lane: &str) -> Result<Option<Arc<dyn Inspect>>, store::Error> {
+        let Ok(lane) = self.desk.settings.lane(lane) else { return Ok(None) };
+        Ok(Some(self.opened(lane).await?))
+    }
+
     async fn set_paused(&self, lane: &str, paused: bool) -> Result<bool, store::Error> {
         let Ok(lane) = self.desk.settings.lane(lane) else { return Ok(false) };
-        self.desk.wiring.open(lane).await?.set_paused(&lane.name, paused).await?;
+        self.opened(lane).await?.set_paused(&lane.name, paused).await?;
         Ok(true)
     }
+}
+
+/// A lane's settings as they count now, whoever said them. None of them can hold a secret.
+fn in_force(lane: &LaneSettings) -> Vec<(String, String)> {
+    let (limits, stage) = (&lane.limits, &lane.contract.stages[lane.stage]);
+    let span = |duration: Duration| format!("{duration:?}");
+    let pairs = [
+        ("contract", format!("{} {}", lane.contract.name, lane.contract.version)),
+        ("stage", stage.name.clone()),
+        ("table", lane.contract.table.name.clone()),
+        ("store", lane.store.clone()),
+        ("transport", lane.transport.clone()),
+        ("concurrency", limits.concurrency.to_string()),
+        ("batch", limits.batch.to_string()),
+        ("held", limits.held.to_string()),
+        ("bytes", limits.bytes.to_string()),
+        ("timeout", span(limits.timeout)),
+        ("poll", span(limits.poll)),
+        ("sweep", span(limits.sweep)),
+        ("single", limits.single.to_string()),
+        ("attempts.max", stage.attempts.max.to_string()),
+        ("lease.for", span(stage.lease.duration)),
+    ];
+    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }

@@ -15,6 +15,7 @@ mod jobs;
 mod keys;
 mod lanes;
 mod openapi;
+mod overview;
 mod params;
 mod pools;
 mod problem;
@@ -31,12 +32,14 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub use emails::{AcceptedEmail, Email, Mailroom, Refusal};
-pub use lanes::LaneControl;
+pub(crate) use lanes::health_words;
+pub use lanes::{LaneControl, LaneMake};
 pub use openapi::document;
 pub use problem::Problem;
 
-use self::admit::{admit, refuse_unknown};
+use self::admit::{Recent, admit, refuse_unknown};
 use crate::console::{self, guard_data};
+use crate::overview::Sampler;
 
 pub(crate) use body::{is_json, parsed, taken};
 
@@ -46,6 +49,8 @@ pub struct Api {
     hub: Arc<OnceLock<Arc<Hub>>>,
     lanes: Arc<dyn LaneControl>,
     mailroom: Option<Arc<dyn Mailroom>>,
+    sampler: Arc<Sampler>,
+    recent: Arc<Recent>,
     limits: Limits,
 }
 
@@ -68,7 +73,8 @@ impl Default for Limits {
 
 impl Api {
     pub fn new(lanes: Arc<dyn LaneControl>, limits: Limits) -> Self {
-        Self { hub: Arc::default(), lanes, mailroom: None, limits }
+        let sampler = Arc::new(Sampler::new(Arc::clone(&lanes)));
+        Self { hub: Arc::default(), lanes, mailroom: None, sampler, recent: Arc::default(), limits }
     }
 
     /// E-mails are taken in as well.
@@ -91,8 +97,10 @@ impl Api {
         self.actor(&axum::http::Method::GET, headers).await.map(|_| ())
     }
 
-    /// Every route, the console's too: for the listener, or to be asked without a socket.
+    /// Every route, the console's too: for the listener, or to be asked without a socket. Inside a Tokio runtime: the
+    /// lanes are sampled from now on.
     pub fn into_routes(self) -> Router {
+        self.sampler.start();
         let (routes, _) = described().split_for_parts();
         let closed = routes.fallback(refuse_unknown).method_not_allowed_fallback(admit::refuse_method);
         let closed =
@@ -136,6 +144,8 @@ fn described() -> OpenApiRouter<Api> {
         .routes(routes!(keys::revoke))
         .routes(routes!(audit::list))
         .routes(routes!(emails::create))
+        .routes(routes!(overview::get))
+        .routes(routes!(overview::stream))
         .routes(routes!(lanes::list))
         .routes(routes!(lanes::get))
         .routes(routes!(lanes::pause))

@@ -8,9 +8,10 @@ pub mod api;
 mod console;
 mod figures;
 mod listener;
+mod overview;
 mod ready;
 
-pub use api::{Api, LaneControl};
+pub use api::{Api, LaneControl, LaneMake};
 pub use figures::{Figures, FiguresError};
 pub use listener::{BindError, Listener, Metrics};
 pub use ready::Lanes;

@@ -1,11 +1,16 @@
 //! The door: nothing is looked at before the key is.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use postrider_hub::access::{Actor, Role, Scope};
+use tokio::time::Instant;
 
 use super::{Api, Problem};
 use crate::console::{cookie, session_is_meant};
@@ -41,8 +46,44 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
+/// Longer than any look-up of a key takes.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// So long after the last time somebody may read while the database is away.
+const REMEMBERED: Duration = Duration::from_mins(10);
+/// Who is remembered at most.
+const GUESTS: usize = 1_000;
+
+/// Who was let in lately, by what they brought.
+#[derive(Default)]
+pub struct Recent(Mutex<HashMap<Pass, (Instant, Actor)>>);
+
+impl Recent {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Pass, (Instant, Actor)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, pass: &Pass, actor: &Actor) {
+        let mut guests = self.lock();
+        if guests.len() >= GUESTS {
+            guests.retain(|_, (at, _)| at.elapsed() < REMEMBERED);
+        }
+        if guests.len() < GUESTS || guests.contains_key(pass) {
+            guests.insert(pass.clone(), (Instant::now(), actor.clone()));
+        }
+    }
+
+    fn forget(&self, pass: &Pass) {
+        self.lock().remove(pass);
+    }
+
+    fn find(&self, pass: &Pass) -> Option<Actor> {
+        let guests = self.lock();
+        guests.get(pass).filter(|(at, _)| at.elapsed() < REMEMBERED).map(|(_, actor)| actor.clone())
+    }
+}
+
 /// What somebody was let in with.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Pass {
     Key(String),
     Session(String),
@@ -69,7 +110,24 @@ impl Api {
                 session_is_meant(&session, headers)?;
                 Ok(session.actor)
             }
+            pass if method.is_safe() => self.reader(pass).await,
             pass => self.bearer(pass).await?.ok_or_else(Problem::unauthorized),
+        }
+    }
+
+    /// While the database is away, who was let in lately may still read: that it is away is told there.
+    async fn reader(&self, pass: &Pass) -> Result<Actor, Problem> {
+        let asked = tokio::time::timeout(PATIENCE, self.bearer(pass)).await;
+        match asked.unwrap_or_else(|_| Err(Problem::away())) {
+            Ok(Some(actor)) => {
+                self.recent.note(pass, &actor);
+                Ok(actor)
+            }
+            Ok(None) => {
+                self.recent.forget(pass);
+                Err(Problem::unauthorized())
+            }
+            Err(problem) => self.recent.find(pass).ok_or(problem),
         }
     }
 
@@ -86,6 +144,9 @@ pub async fn admit(State(api): State<Api>, mut request: Request, next: Next) -> 
     match api.actor(request.method(), request.headers()).await {
         Ok(actor) => {
             request.extensions_mut().insert(actor);
+            if let Some(pass) = Pass::of(request.headers()) {
+                request.extensions_mut().insert(pass);
+            }
             next.run(request).await
         }
         Err(problem) => problem.into_response(),

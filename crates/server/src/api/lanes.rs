@@ -1,13 +1,16 @@
 //! `/lanes`: how they are; pausing and resuming them on all instances.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use axum::Json;
 use axum::extract::State;
+use postrider_contract::Contract;
 use postrider_engine::{Health, LaneStatus};
 use postrider_hub::Error;
 use postrider_hub::access::Role;
 use postrider_hub::audit::Change;
-use postrider_seams::store;
+use postrider_seams::{Inspect, store};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -21,8 +24,27 @@ pub trait LaneControl: Send + Sync {
     /// From memory.
     fn lanes(&self) -> Vec<LaneStatus>;
 
+    /// What a lane is made of, from memory; `None` where there is none of that name.
+    fn make(&self, lane: &str) -> Option<LaneMake>;
+
+    /// A lane's table, opened; `None` where there is none of that name.
+    async fn table(&self, lane: &str) -> Result<Option<Arc<dyn Inspect>>, store::Error>;
+
     /// Pauses or resumes a lane for all instances on its database; false where there is none of that name. Idempotent.
     async fn set_paused(&self, lane: &str, paused: bool) -> Result<bool, store::Error>;
+}
+
+/// What a lane is made of.
+#[derive(Debug, Clone)]
+pub struct LaneMake {
+    pub contract: Arc<Contract>,
+    /// An index into `contract.stages`.
+    pub stage: usize,
+    /// As the settings call them.
+    pub store: String,
+    pub transport: String,
+    /// The settings in force, by key; no secret among them.
+    pub settings: Vec<(String, String)>,
 }
 
 /// A lane, as this instance sees it; the figures are since its start.
@@ -58,19 +80,24 @@ pub struct LanePaused {
     paused: bool,
 }
 
-fn view(lane: LaneStatus) -> LaneView {
-    let ready = lane.health.is_ready();
-    let (health, reason) = match lane.health {
+/// A lane's health in one word, and why it does not move.
+pub fn health_words(health: &Health) -> (&'static str, Option<String>) {
+    match health {
         Health::Starting => ("starting", None),
         Health::Running => ("running", None),
         Health::Paused => ("paused", None),
-        Health::Unreachable { reason } => ("unreachable", Some(reason)),
-        Health::Misconfigured { reason } => ("misconfigured", Some(reason)),
-        Health::StoreAway { reason } => ("store_away", Some(reason)),
-        Health::Stalled { reason } => ("stalled", Some(reason)),
+        Health::Unreachable { reason } => ("unreachable", Some(reason.clone())),
+        Health::Misconfigured { reason } => ("misconfigured", Some(reason.clone())),
+        Health::StoreAway { reason } => ("store_away", Some(reason.clone())),
+        Health::Stalled { reason } => ("stalled", Some(reason.clone())),
         Health::Draining => ("draining", None),
         Health::Stopped => ("stopped", None),
-    };
+    }
+}
+
+fn view(lane: LaneStatus) -> LaneView {
+    let ready = lane.health.is_ready();
+    let (health, reason) = health_words(&lane.health);
     LaneView {
         name: lane.lane,
         contract: lane.contract,

@@ -36,6 +36,8 @@ fn status(lane: &str, health: Health) -> LaneStatus {
         failed: 0,
         lost: 0,
         reclaimed: 0,
+        store_trouble: None,
+        target_trouble: None,
     }
 }
 

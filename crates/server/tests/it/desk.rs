@@ -7,10 +7,11 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::BodyExt as _;
+use postrider_contract::Contract;
 use postrider_engine::{Health, LaneStatus};
-use postrider_seams::store;
+use postrider_seams::{Backend, Inspect, store};
 use postrider_server::api::Limits;
-use postrider_server::{Api, LaneControl};
+use postrider_server::{Api, LaneControl, LaneMake};
 use serde_json::Value;
 use tower::ServiceExt as _;
 
@@ -20,6 +21,8 @@ use crate::site::Site;
 #[derive(Default)]
 pub struct Lanes {
     pub paused: Mutex<Vec<(String, bool)>>,
+    /// The table of the one lane.
+    pub table: Option<Arc<dyn Backend>>,
 }
 
 #[async_trait]
@@ -37,7 +40,22 @@ impl LaneControl for Lanes {
             failed: 5,
             lost: 6,
             reclaimed: 7,
+            store_trouble: None,
+            target_trouble: None,
         }]
+    }
+
+    fn make(&self, lane: &str) -> Option<LaneMake> {
+        let text = Contract::builtin("dispatch_jobs").expect("a contract of ours");
+        let contract = Arc::new(Contract::parse("dispatch_jobs.toml", text).expect("it parses"));
+        let settings = vec![("concurrency".to_owned(), "8".to_owned())];
+        let (store, transport) = ("main".to_owned(), "hooks".to_owned());
+        (lane == "dispatch_jobs").then_some(LaneMake { contract, stage: 0, store, transport, settings })
+    }
+
+    async fn table(&self, lane: &str) -> Result<Option<Arc<dyn Inspect>>, store::Error> {
+        let table = self.table.clone().filter(|_| lane == "dispatch_jobs");
+        Ok(table.map(|table| table as Arc<dyn Inspect>))
     }
 
     async fn set_paused(&self, lane: &str, paused: bool) -> Result<bool, store::Error> {
@@ -82,7 +100,7 @@ impl Answer {
 
 impl Desk {
     pub fn new(site: &Site) -> Self {
-        let lanes = Arc::new(Lanes::default());
+        let lanes = Arc::new(Lanes { table: site.lane.clone(), ..Lanes::default() });
         let api = Api::new(lanes.clone(), Limits::default());
         api.open(Arc::clone(&site.hub));
         Self { routes: api.into_routes(), lanes }
@@ -94,8 +112,13 @@ impl Desk {
         Self { routes: Api::new(lanes.clone(), Limits::default()).into_routes(), lanes }
     }
 
+    /// The answer itself, whose body may have no end.
+    pub async fn answer(&self, request: Request<Body>) -> axum::response::Response {
+        self.routes.clone().oneshot(request).await.expect("routes never fail")
+    }
+
     pub async fn ask(&self, request: Request<Body>) -> Answer {
-        let answer = self.routes.clone().oneshot(request).await.expect("routes never fail");
+        let answer = self.answer(request).await;
         let (parts, body) = answer.into_parts();
         let bytes = body.collect().await.expect("a body").to_bytes().to_vec();
         Answer { status: parts.status, headers: parts.headers, bytes }

@@ -8,5 +8,6 @@ mod access;
 mod console;
 mod desk;
 mod document;
+mod overview;
 mod refusals;
 mod routes;

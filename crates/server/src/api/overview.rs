@@ -1,0 +1,77 @@
+//! `/overview`: how everything is, once or as it changes.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Sse;
+use axum::response::sse::{Event, KeepAlive};
+use axum::{Extension, Json};
+use futures::Stream;
+use postrider_hub::access::Role;
+use tokio::time::Instant;
+
+use super::admit::{Caller, Pass};
+use super::{Api, Problem};
+use crate::overview::{Overview, Viewer};
+
+/// Between two looks whether the key or session still opens anything.
+const RECHECK: Duration = Duration::from_secs(10);
+/// A database that is away must not hold up the picture that says so.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// So that whoever stands between knows that the line is alive.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Every lane at a glance, and what needs attention.
+#[utoipa::path(get, path = "/overview", tag = "lanes",
+    responses((status = 200, description = "How everything is", body = Overview)))]
+pub async fn get(State(api): State<Api>, caller: Caller) -> Result<Json<Overview>, Problem> {
+    caller.of_all_clients(Role::Viewer)?;
+    Ok(Json(api.sampler.look().await))
+}
+
+/// The same as server-sent events named `overview`: every few seconds, and at once when a lane's health changes.
+/// The stream ends with the key or session that it was opened with.
+#[utoipa::path(get, path = "/overview/stream", tag = "lanes",
+    responses((status = 200, description = "Events without end", body = String, content_type = "text/event-stream"),
+        (status = 429, description = "Too many look already", body = Problem, content_type = "application/problem+json")))]
+pub async fn stream(
+    State(api): State<Api>,
+    caller: Caller,
+    Extension(pass): Extension<Pass>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    caller.of_all_clients(Role::Viewer)?;
+    let full = || Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many look at the overview already");
+    let viewer = api.sampler.view().await.ok_or_else(full)?;
+    let line = Line { api, pass, viewer, checked: Instant::now() };
+    let events = futures::stream::unfold(line, |mut line| async move {
+        let picture = line.next().await?;
+        let event = Event::default().event("overview").json_data(&*picture);
+        Some((Ok(event.unwrap_or_default()), line))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)))
+}
+
+struct Line {
+    api: Api,
+    pass: Pass,
+    viewer: Viewer,
+    checked: Instant,
+}
+
+impl Line {
+    async fn next(&mut self) -> Option<Arc<Overview>> {
+        let picture = self.viewer.next().await?;
+        if self.checked.elapsed() < RECHECK {
+            return Some(picture);
+        }
+        self.checked = Instant::now();
+        match tokio::time::timeout(PATIENCE, self.api.bearer(&self.pass)).await {
+            Ok(Ok(None)) => None,
+            // While the database is away nobody can be asked, and that is what the viewer must see.
+            Ok(Ok(Some(_)) | Err(_)) | Err(_) => Some(picture),
+        }
+    }
+}

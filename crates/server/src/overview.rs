@@ -1,0 +1,174 @@
+//! The overview: every lane at a glance, and what needs attention, in words.
+//!
+//! Owns: one sampler for all who look; the last hour's figures. Must not: ask a database while nobody looks, or more often
+//! than every [`COUNT_EVERY`]. Invariant: what it keeps is bounded by the lanes and an hour.
+
+mod attention;
+mod counts;
+mod rates;
+mod view;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use postrider_engine::{Health, LaneStatus};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
+
+use self::counts::Counts;
+use self::rates::Rates;
+use crate::LaneControl;
+
+pub use view::Overview;
+
+/// Between two looks at the engine's own counters, which cost nothing.
+const TICK: Duration = Duration::from_secs(1);
+/// Between two pictures while nothing changes.
+const PICTURE_EVERY: Duration = Duration::from_secs(3);
+/// Between two questions to a lane's database, however many look.
+const COUNT_EVERY: Duration = Duration::from_secs(10);
+/// A database that takes longer is said to be away.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Who may look at once.
+const VIEWERS: usize = 100;
+
+pub struct Sampler {
+    lanes: Arc<dyn LaneControl>,
+    rates: Mutex<Rates>,
+    counts: Mutex<BTreeMap<String, Counts>>,
+    /// When the databases were last asked; held while they are.
+    asked: tokio::sync::Mutex<Option<Instant>>,
+    asking: AtomicBool,
+    pictures: watch::Sender<Option<Arc<Overview>>>,
+    places: Arc<Semaphore>,
+}
+
+/// Somebody who looks: a new picture whenever there is one. It counts as a viewer until it is dropped.
+pub struct Viewer {
+    pictures: watch::Receiver<Option<Arc<Overview>>>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Viewer {
+    /// The next picture; `None` at the sampler's end. Cancel-safe.
+    pub async fn next(&mut self) -> Option<Arc<Overview>> {
+        loop {
+            self.pictures.changed().await.ok()?;
+            let picture = self.pictures.borrow_and_update().clone();
+            if picture.is_some() {
+                return picture;
+            }
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Plain figures: a panic elsewhere can't have left them half written.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Sampler {
+    pub fn new(lanes: Arc<dyn LaneControl>) -> Self {
+        Self {
+            lanes,
+            rates: Mutex::default(),
+            counts: Mutex::default(),
+            asked: tokio::sync::Mutex::default(),
+            asking: AtomicBool::new(false),
+            pictures: watch::Sender::new(None),
+            places: Arc::new(Semaphore::new(VIEWERS)),
+        }
+    }
+
+    /// Samples until nobody has it any more.
+    pub fn start(self: &Arc<Self>) {
+        let sampler = Arc::downgrade(self);
+        tokio::spawn(async move {
+            let mut shown = Shown::default();
+            let mut ticks = tokio::time::interval(TICK);
+            ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                let Some(sampler) = sampler.upgrade() else { return };
+                sampler.tick(&mut shown);
+            }
+        });
+    }
+
+    fn tick(self: &Arc<Self>, shown: &mut Shown) {
+        let statuses = self.lanes.lanes();
+        let now = Instant::now();
+        locked(&self.rates).note(now, &statuses);
+        if self.pictures.receiver_count() == 0 {
+            return;
+        }
+        if !self.asking.swap(true, Relaxed) {
+            let sampler = Arc::clone(self);
+            tokio::spawn(async move {
+                sampler.ask().await;
+                sampler.asking.store(false, Relaxed);
+            });
+        }
+        if shown.is_due(now, &statuses) {
+            self.pictures.send_replace(Some(Arc::new(self.picture(&statuses))));
+        }
+    }
+
+    /// A place among those who look, with a picture at once; `None` where all are taken.
+    pub async fn view(&self) -> Option<Viewer> {
+        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        let pictures = self.pictures.subscribe();
+        let picture = self.look().await;
+        self.pictures.send_replace(Some(Arc::new(picture)));
+        Some(Viewer { pictures, _place: place })
+    }
+
+    /// How it is now, with counts that are no older than [`COUNT_EVERY`].
+    pub async fn look(&self) -> Overview {
+        self.ask().await;
+        self.picture(&self.lanes.lanes())
+    }
+
+    /// Asks every lane's database, if it was not asked just now. One at a time; who waits has the other's answer.
+    async fn ask(&self) {
+        let mut asked = self.asked.lock().await;
+        if asked.is_some_and(|last| last.elapsed() < COUNT_EVERY) {
+            return;
+        }
+        let names: Vec<String> = self.lanes.lanes().into_iter().map(|lane| lane.lane).collect();
+        let answers = names.iter().map(|name| counts::ask(&*self.lanes, name, PATIENCE));
+        let answers = futures::future::join_all(answers).await;
+        *locked(&self.counts) = names.into_iter().zip(answers).collect();
+        *asked = Some(Instant::now());
+    }
+
+    fn picture(&self, statuses: &[LaneStatus]) -> Overview {
+        let (rates, counts) = (locked(&self.rates), locked(&self.counts));
+        view::drawn(&*self.lanes, statuses, &rates, &counts)
+    }
+}
+
+/// What the last picture showed of the lanes' health.
+#[derive(Default)]
+struct Shown {
+    at: Option<Instant>,
+    health: Vec<(String, Health)>,
+}
+
+impl Shown {
+    /// A change of health is told at once.
+    fn is_due(&mut self, now: Instant, statuses: &[LaneStatus]) -> bool {
+        let health: Vec<_> = statuses.iter().map(|lane| (lane.lane.clone(), lane.health.clone())).collect();
+        let old = self.at.is_none_or(|at| now.duration_since(at) >= PICTURE_EVERY);
+        if !old && health == self.health {
+            return false;
+        }
+        *self = Self { at: Some(now), health };
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! What needs attention, in words: what stands still first, then what failed, then what was asked for.
+
+use postrider_engine::{Health, LaneStatus};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::counts::{Counts, Failed};
+
+/// A row that has been due for longer waits for something.
+const LATE: f64 = 300.0;
+
+/// One sentence about one lane.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Attention {
+    pub lane: String,
+    /// `bad`: rows don't move, or were lost to their receivers; `warn`: somebody should know.
+    pub level: &'static str,
+    pub text: String,
+}
+
+pub fn of(lane: &LaneStatus, counts: &Counts) -> Vec<Attention> {
+    let mut found = Vec::new();
+    let mut add = |level, text: String| found.push(Attention { lane: lane.lane.clone(), level, text });
+    match &lane.health {
+        Health::StoreAway { reason } => add("bad", format!("the database is away: {reason}")),
+        Health::Unreachable { reason } => {
+            add("bad", format!("the target can't be reached; rows wait and lose no attempt: {reason}"));
+        }
+        Health::Misconfigured { reason } => add("bad", format!("an operator must act: {reason}")),
+        Health::Stalled { reason } => add("bad", format!("stalled: {reason}")),
+        Health::Stopped => add("bad", "stopped".to_owned()),
+        Health::Paused => add("warn", "paused by an operator; its rows wait".to_owned()),
+        Health::Draining => add("warn", "draining: no new rows are taken".to_owned()),
+        Health::Starting | Health::Running => {}
+    }
+    if let (Some(reason), false) = (&counts.away, matches!(lane.health, Health::StoreAway { .. })) {
+        add("bad", format!("the database did not answer: {reason}"));
+    }
+    for failed in &counts.failed {
+        add("bad", failed_text(failed));
+    }
+    let late = counts.lag.oldest_due_seconds.filter(|late| *late > LATE);
+    if let (Some(late), Health::Running) = (late, &lane.health) {
+        add("warn", format!("the oldest due row has waited for {}", span(late)));
+    }
+    found
+}
+
+fn failed_text(failed: &Failed) -> String {
+    let (over, rows) = (if failed.count.more { "over " } else { "" }, failed.count.rows);
+    let noun = if rows == 1 { "row" } else { "rows" };
+    let last = failed.last_error.as_ref().map(|error| format!(", last error: {error}")).unwrap_or_default();
+    format!("{over}{rows} {noun} {}{last}", failed.count.state)
+}
+
+/// Seconds for people.
+pub fn span(seconds: f64) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a span for people, not negative"
+    )]
+    let whole = seconds.max(0.0).round() as u64;
+    match whole {
+        0..120 => format!("{whole} s"),
+        120..7_200 => format!("{} min", whole / 60),
+        7_200..172_800 => format!("{} h", whole / 3_600),
+        _ => format!("{} days", whole / 86_400),
+    }
+}

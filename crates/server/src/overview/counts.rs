@@ -1,0 +1,82 @@
+//! What a lane's database tells: rows by state, how far behind it is, what failed. All bounded, all from indexes.
+
+use std::time::Duration;
+
+use postrider_contract::{Contract, Role, StateId};
+use postrider_seams::Inspect;
+use postrider_seams::inspect::{Count, Lag, Query, RowView};
+use postrider_seams::store::Error;
+
+use crate::LaneControl;
+use crate::api::LaneMake;
+
+/// Of an error's text, for one sentence.
+const WORDS: usize = 200;
+
+#[derive(Debug, Clone, Default)]
+pub struct Counts {
+    pub states: Vec<Count>,
+    pub lag: Lag,
+    pub failed: Vec<Failed>,
+    /// Why there are none: the database did not answer.
+    pub away: Option<String>,
+}
+
+/// Rows that ended badly and that nothing but an operator moves.
+#[derive(Debug, Clone)]
+pub struct Failed {
+    pub count: Count,
+    /// Of the newest of them.
+    pub last_error: Option<String>,
+}
+
+pub async fn ask(lanes: &dyn LaneControl, name: &str, patience: Duration) -> Counts {
+    let Some(make) = lanes.make(name) else { return Counts::default() };
+    let asked = async {
+        match lanes.table(name).await? {
+            Some(table) => counted(&make, &*table).await,
+            None => Ok(Counts::default()),
+        }
+    };
+    let away = |text: String| Counts { away: Some(text), ..Counts::default() };
+    match tokio::time::timeout(patience, asked).await {
+        Ok(Ok(counts)) => counts,
+        Ok(Err(error)) => away(error.to_string()),
+        Err(_) => away(format!("no answer within {} s", patience.as_secs())),
+    }
+}
+
+async fn counted(make: &LaneMake, table: &dyn Inspect) -> Result<Counts, Error> {
+    let states = table.census().await?;
+    let lag = table.lag().await?;
+    let mut failed = Vec::new();
+    for state in failed_states(make) {
+        let name = &make.contract.state(state).name;
+        let Some(count) = states.iter().find(|count| count.state == *name && count.rows > 0) else {
+            continue;
+        };
+        let newest = Query { state: Some(name.clone()), limit: 1, ..Query::default() };
+        let newest = table.browse(&newest).await?.rows.into_iter().next();
+        let last_error = newest.and_then(|row| error_of(&make.contract, &row));
+        failed.push(Failed { count: count.clone(), last_error });
+    }
+    Ok(Counts { states, lag, failed, away: None })
+}
+
+/// Where this stage's rows end if they can't be delivered.
+fn failed_states(make: &LaneMake) -> Vec<StateId> {
+    let stage = &make.contract.stages[make.stage];
+    let mut states = vec![stage.dead, stage.rejected];
+    states.sort_unstable();
+    states.dedup();
+    states.retain(|state| make.contract.is_final(*state));
+    states
+}
+
+fn error_of(contract: &Contract, row: &RowView) -> Option<String> {
+    let column = contract.column(Role::Error)?;
+    let (_, text) = row.columns.iter().find(|(name, _)| name == column)?;
+    let text = text.as_deref().map(str::trim).filter(|text| !text.is_empty())?;
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(WORDS).collect();
+    Some(line)
+}
