@@ -167,6 +167,34 @@ fn errors_are_json_too_and_keep_their_exit_codes() {
     assert_eq!(error["mistakes"].as_array().unwrap().len(), 2);
 }
 
+/// What a person at a terminal sees: `script` gives the command one.
+fn at_a_terminal(shop: &Shop, command: &str) -> String {
+    let binary = env!("CARGO_BIN_EXE_postrider");
+    let mut script = std::process::Command::new("script");
+    script
+        .args(["--quiet", "--flush", "--return", "--command"])
+        .arg(format!("{binary} {command}"))
+        .arg("/dev/null");
+    let said = script.current_dir(shop.path(".")).stdin(std::process::Stdio::null()).output().unwrap();
+    assert!(said.status.success(), "{said:?}");
+    String::from_utf8(said.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn at_a_terminal_progress_has_a_rate_and_what_is_left() {
+    let shop = Shop::ready();
+    let pool = shop.sql().await;
+    for _ in 0..1_200 {
+        shop.insert(&pool, "a@example.com").await;
+    }
+    sqlx::query("UPDATE mail_outbox SET status = 'failed'").execute(&pool).await.unwrap();
+    let seen = at_a_terminal(&shop, "requeue mail --state failed");
+    assert!(seen.contains("\r500 of 1200 rows requeued, "), "{seen:?}");
+    assert!(seen.contains("/s, ") && seen.contains(" left"), "{seen:?}");
+    let seen = at_a_terminal(&shop, "requeue mail --state failed --json");
+    assert!(!seen.contains('\x1b'), "never beside JSON: {seen:?}");
+}
+
 #[test]
 fn progress_is_for_terminals_alone() {
     let shop = Shop::ready();

@@ -9,6 +9,9 @@ use crate::commands::Desk;
 use crate::failure::Failure;
 use crate::table::Table;
 
+/// A screen of its own without a cursor, whose lines end at its edge; and back to what was there before.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// To the top left corner; what is there is written over, so that nothing flickers.
 const HOME: &str = "\x1b[H";
 const REST_OF_LINE: &str = "\x1b[K";
@@ -16,7 +19,8 @@ const REST_OF_SCREEN: &str = "\x1b[J";
 
 /// Looks until Ctrl-C. A database that is away is shown, and looked at again.
 pub async fn run(desk: &Desk, json: bool, every: Duration) -> Result<(), Failure> {
-    let terminal = std::io::stdout().is_terminal();
+    let screen = Screen::enter(!json && std::io::stdout().is_terminal())?;
+    let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
     let mut before = Before::default();
     loop {
         let lanes = look_at_all(desk).await;
@@ -27,15 +31,45 @@ pub async fn run(desk: &Desk, json: bool, every: Duration) -> Result<(), Failure
             writeln!(text, "every {} s, Ctrl-C ends\n", every.as_secs())?;
             before.table(&lanes).write(&mut text)?;
         }
-        if terminal && !json {
+        if screen.is_some() {
             redraw(&text)?;
         } else {
             std::io::stdout().lock().write_all(&text)?;
         }
-        tokio::select! {
-            () = tokio::time::sleep(every) => {}
-            ended = tokio::signal::ctrl_c() => return Ok(ended?),
+        let ended = tokio::select! {
+            () = tokio::time::sleep(every) => continue,
+            ended = tokio::signal::ctrl_c() => ended,
+            _ = terminated.recv() => Ok(()),
+        };
+        if let Some(screen) = screen {
+            // The last look stays to be read.
+            drop(screen);
+            std::io::stdout().lock().write_all(&text)?;
         }
+        return Ok(ended?);
+    }
+}
+
+/// The terminal, while it is ours; given back whatever happens.
+struct Screen;
+
+impl Screen {
+    fn enter(wanted: bool) -> std::io::Result<Option<Self>> {
+        if !wanted {
+            return Ok(None);
+        }
+        let mut out = std::io::stdout().lock();
+        out.write_all(ENTER.as_bytes())?;
+        out.flush()?;
+        Ok(Some(Self))
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let mut out = std::io::stdout().lock();
+        // A terminal that is gone needs nothing back.
+        let _ = out.write_all(LEAVE.as_bytes()).and_then(|()| out.flush());
     }
 }
 
