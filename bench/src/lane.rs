@@ -98,6 +98,7 @@ pub fn lane(
         store,
         composer,
         transport,
+        queue: None,
         limits,
     }
 }

@@ -17,6 +17,8 @@ const EMAILS_ROWS: &str = "1000";
 struct Wanted {
     /// Selects the tests.
     lane: &'static str,
+    /// Of its tests, only those with this in their names.
+    only: &'static str,
     variables: Vec<(&'static str, String)>,
 }
 
@@ -30,7 +32,7 @@ pub fn command(words: &[&str]) -> Result {
         let mut variables = wanted.variables;
         variables.extend(fleet.iter().flat_map(Fleet::variables));
         // One after the other: each has several workers and servers, and shows its figures.
-        let filter = format!("crash::{}::", wanted.lane);
+        let filter = format!("crash::{}::{}", wanted.lane, wanted.only);
         let test =
             ["test", "-p", "postrider", "--test", "it", &filter, "--", "--nocapture", "--test-threads=1"];
         run::with(&variables, &run::cargo_program(), &test)?;
@@ -44,10 +46,14 @@ const NOTIFY: &str = "notify";
 const EMAILS: &str = "emails";
 const WEBHOOK: &str = "webhook";
 
+/// Brokers that a webhook lane can have its queue on, and the test that takes it away.
+const QUEUES: [&str; 3] = ["nats", "amqp", "sqs"];
+const QUEUED: &str = "j03_";
+
 /// What the tests read; `--seed` replays the choices of an earlier run.
 fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
     let mut lanes = vec![MAIL, OUTBOX, NOTIFY, EMAILS, WEBHOOK];
-    let (mut kills, mut rows, mut shared) = (None, None, Vec::new());
+    let (mut kills, mut rows, mut shared, mut only) = (None, None, Vec::new(), "");
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let value = words.next().copied();
@@ -58,6 +64,15 @@ fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
                     "crash --lane takes {MAIL}, {OUTBOX}, {NOTIFY}, {EMAILS} or {WEBHOOK}\n"
                 )));
             }
+            continue;
+        }
+        if *word == "--queue" {
+            let Some(queue) = value.filter(|value| QUEUES.contains(value)) else {
+                return Err(Failure::Misuse(format!("crash --queue takes {}\n", QUEUES.join(", "))));
+            };
+            lanes.retain(|lane| *lane == WEBHOOK);
+            shared.push(("POSTRIDER_CRASH_QUEUE", queue.to_owned()));
+            only = QUEUED;
             continue;
         }
         let value = value.filter(|value| value.parse::<u64>().is_ok());
@@ -82,7 +97,7 @@ fn wanted(words: &[&str]) -> Result<Vec<Wanted>> {
         variables.extend(rows.map(|rows| ("POSTRIDER_CRASH_ROWS", rows)));
         let kills = own_kills.map(|own| kills.clone().unwrap_or_else(|| own.to_owned()));
         variables.extend(kills.map(|kills| ("POSTRIDER_CRASH_KILLS", kills)));
-        Wanted { lane, variables }
+        Wanted { lane, only, variables }
     };
     Ok(lanes.into_iter().map(of).collect())
 }
@@ -114,15 +129,25 @@ mod tests {
         let told = of(&["--lane", "mail", "--seed", "7", "--kills", "90"]);
         let seed = ("POSTRIDER_CRASH_SEED", "7".to_owned());
         assert_eq!(told, [("mail", vec![seed, ("POSTRIDER_CRASH_KILLS", "90".to_owned())])]);
+        let told = wanted(&["--queue", "amqp"]).unwrap();
+        let queue = ("POSTRIDER_CRASH_QUEUE", "amqp".to_owned());
+        let kills = ("POSTRIDER_CRASH_KILLS", "40".to_owned());
+        assert_eq!(told, [Wanted { lane: "webhook", only: "j03_", variables: vec![queue, kills] }]);
         let told = of(&["--rows", "400", "--lane", "outbox"]);
         assert_eq!(told, [("outbox", vec![("POSTRIDER_CRASH_ROWS", "400".to_owned())])]);
     }
 
     #[test]
     fn what_is_no_number_and_no_lane_is_misuse() {
-        for words in
-            [&["--kills"][..], &["--kills", "many"], &["--speed", "9"], &["--lane", "fast"], &["--lane"]]
-        {
+        for words in [
+            &["--kills"][..],
+            &["--queue"],
+            &["--queue", "kafka"],
+            &["--kills", "many"],
+            &["--speed", "9"],
+            &["--lane", "fast"],
+            &["--lane"],
+        ] {
             assert!(matches!(wanted(words), Err(Failure::Misuse(_))), "{words:?}");
         }
     }

@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use crate::arena::Kind;
 use crate::laws::{
     attempts, claim, content, due, effects, fence, foreign, group_ends, group_fire, group_keys, groups,
-    locks, operator, pools, purge, recovery, settle, sweeps,
+    handoff, locks, operator, pools, purge, recovery, settle, sweeps,
 };
 use crate::subject::Subject;
 use crate::trial::Trial;
@@ -131,6 +131,14 @@ laws! {
     pools::rate_over_workers [pools::no_pools] "A pool's rate holds for all workers together, tells when the next may go, and counts only what was tried.";
     pools::clients_take_turns [pools::no_turns] "However many rows of one client wait, a claim takes those of another as well.";
     pools::ordered_rows_need_permits [pools::no_ordered_pools] "Ordered rows go with their pool's permits, in order; a full pool holds its own groups alone.";
+    handoff::named_rows_are_claimed [handoff::no_queue] "A claim by key takes the named rows and no others; a second one finds nothing to do.";
+    handoff::one_of_many_gets_a_named_row [handoff::no_queue] "However many workers have a pointer to a row, one of them gets it.";
+    handoff::named_claims_keep_every_condition [handoff::no_queue] "A pointer claims no row that may not go: not due, spent, in another state.";
+    handoff::no_queue_carries_order_or_pools [handoff::nothing_kept] "Rows of ordered groups and of pools are claimed from the table alone, others by their pointers alone.";
+    handoff::due_rows_are_offered_once [handoff::no_queue] "A ready row that is due and not on the queue is offered once; what the queue lost comes again.";
+    handoff::stale_is_what_a_queue_lost [handoff::nothing_kept] "A row that waits for its time, its group or its pool is not stale, however old.";
+    handoff::refused_rows_are_recalled [handoff::no_queue] "What the queue refused waits to be offered again; a row that somebody has claimed stays as it is.";
+    handoff::rows_that_come_back_are_offered_again [handoff::no_queue] "Rows that are handed back, put off, to be tried again or taken from a dead worker are offered when they are due.";
     foreign::foreign_worker [foreign::no_foreign_worker] "A worker that runs the specification's own SQL beside ours is safe: no row goes to both.";
     locks::locks_are_exclusive [always] "A named lock has one owner, who can renew it and give it back; it runs out.";
     locks::pause_is_shared [always] "A pause is seen by every worker on the database.";

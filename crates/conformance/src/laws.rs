@@ -11,6 +11,7 @@ pub(crate) mod group_ends;
 pub(crate) mod group_fire;
 pub(crate) mod group_keys;
 pub(crate) mod groups;
+pub(crate) mod handoff;
 pub(crate) mod locks;
 pub(crate) mod operator;
 pub(crate) mod pools;

@@ -25,10 +25,11 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Every stage of every contract that comes with the product.
+    /// Every stage of every contract that comes with the product, as a lane with an external queue runs it where it can
+    /// have one.
     pub fn all() -> Vec<Self> {
         Contract::builtin_names()
-            .map(|name| parse(name, &[]))
+            .map(|name| parse(name, &[]).with_queue())
             .flat_map(|contract| {
                 (0..contract.stages.len()).map(move |stage| Self {
                     contract: contract.clone(),

@@ -144,6 +144,7 @@ impl Contract {
         self.assign_attempts(step, &mut list);
         self.assign_record(step, &mut list);
         self.assign_own(step, &mut list);
+        self.assign_mark(step, &mut list);
         self.assign_marks(step, &mut list);
         list.0
     }
@@ -392,7 +393,7 @@ impl Contract {
         }
     }
 
-    fn put_role(&self, role: Role, set: Set, list: &mut List) {
+    pub(crate) fn put_role(&self, role: Role, set: Set, list: &mut List) {
         if let Some(column) = self.column(role) {
             list.put(column, set);
         }
@@ -413,7 +414,13 @@ impl Expr {
 }
 
 #[derive(Default)]
-struct List(Vec<Assignment>);
+pub(crate) struct List(Vec<Assignment>);
+
+impl From<List> for Vec<Assignment> {
+    fn from(list: List) -> Self {
+        list.0
+    }
+}
 
 impl List {
     fn get(&self, column: &str) -> Option<&Set> {
@@ -421,14 +428,14 @@ impl List {
     }
 
     /// The later rule wins.
-    fn put(&mut self, column: &str, set: Set) {
+    pub(crate) fn put(&mut self, column: &str, set: Set) {
         match self.0.iter_mut().find(|known| known.column == column) {
             Some(known) => known.set = set,
             None => self.0.push(Assignment { column: column.to_owned(), set }),
         }
     }
 
-    fn put_new(&mut self, column: &str, set: Set) {
+    pub(crate) fn put_new(&mut self, column: &str, set: Set) {
         if self.get(column).is_none() {
             self.put(column, set);
         }

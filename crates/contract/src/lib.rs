@@ -8,6 +8,7 @@ mod assign;
 mod builtin;
 mod decide;
 mod graph;
+mod handoff;
 mod hold;
 mod layer;
 mod message;
@@ -27,6 +28,7 @@ pub use assign::{
 };
 pub use decide::{Counters, Decision, Got, LONGEST_WISH, Verdict};
 pub use graph::Edge;
+pub use handoff::Handoff;
 pub use layer::Layer;
 pub use model::*;
 pub use problem::{Problem, Problems};

@@ -48,6 +48,8 @@ pub struct Contract {
     /// A name that operators already use (an environment variable) → the contract key that it sets.
     pub settings: BTreeMap<String, String>,
     pub dynamodb: Option<DynamoDb>,
+    /// The lane that runs it has an external queue. No key says so: lanes do.
+    pub queued: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

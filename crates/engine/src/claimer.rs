@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use postrider_seams::Want;
+use postrider_seams::Claimed;
 use tokio::time::Instant;
 
 use crate::batch::Batch;
@@ -98,7 +98,7 @@ pub(crate) async fn assist(runner: Arc<Runner>) {
 async fn turn(runner: &Runner, failures: &mut u32) -> Turn {
     let Some(limit) = reserve(runner) else { return Turn::NoRoom };
     let asked = Instant::now();
-    match runner.store.claim(&Want { limit }).await {
+    match runner.claim(limit).await {
         Ok(rows) => {
             *failures = 0;
             runner.store_is_back();
@@ -108,13 +108,7 @@ async fn turn(runner: &Runner, failures: &mut u32) -> Turn {
                 runner.reach.came_full(&runner.lane.limits, runner.waiting.rows());
             }
             give_room_back(runner, u64::from(limit) - got.min(u64::from(limit)));
-            if got > 0 {
-                runner.state.counters.claimed.fetch_add(got, Relaxed);
-                runner.note_progress();
-                let (batch, held) = Batch::open(rows, asked, runner.store.capabilities().lease);
-                runner.keep(&batch);
-                runner.waiting.push(held);
-            }
+            accept(runner, rows, asked);
             if full { Turn::Full } else { Turn::Drained }
         }
         Err(error) => {
@@ -123,6 +117,39 @@ async fn turn(runner: &Runner, failures: &mut u32) -> Turn {
             let wait = runner.store_failed(&error, *failures);
             tracing::warn!(lane = runner.state.name, %error, "claim failed; trying again");
             Turn::Failed(wait)
+        }
+    }
+}
+
+/// Rows were claimed: they wait for a delivery from now on.
+pub(crate) fn accept(runner: &Runner, rows: Vec<Claimed>, asked: Instant) {
+    if rows.is_empty() {
+        return;
+    }
+    runner.state.counters.claimed.fetch_add(rows.len() as u64, Relaxed);
+    runner.note_progress();
+    let (batch, held) = Batch::open(rows, asked, runner.store.capabilities().lease);
+    runner.keep(&batch);
+    runner.waiting.push(held);
+}
+
+/// How many more rows may be held, up to a claim's worth.
+pub(crate) fn room(runner: &Runner) -> u64 {
+    let bound = runner.reach.held(&runner.lane.limits);
+    let most = u64::from(runner.reach.rows()).min(bound).max(1);
+    bound.saturating_sub(runner.state.counters.held.load(Relaxed)).min(most)
+}
+
+/// Takes room for up to so many rows; answers for how many there was some.
+pub(crate) fn reserve_up_to(runner: &Runner, rows: u64) -> u64 {
+    let bound = runner.reach.held(&runner.lane.limits);
+    let held = &runner.state.counters.held;
+    let mut now = held.load(Relaxed);
+    loop {
+        let room = bound.saturating_sub(now).min(rows);
+        match held.compare_exchange_weak(now, now + room, Relaxed, Relaxed) {
+            Ok(_) => return room,
+            Err(seen) => now = seen,
         }
     }
 }
@@ -147,7 +174,7 @@ fn reserve(runner: &Runner) -> Option<u32> {
     }
 }
 
-fn give_room_back(runner: &Runner, rows: u64) {
+pub(crate) fn give_room_back(runner: &Runner, rows: u64) {
     runner.state.counters.held.fetch_sub(rows, Relaxed);
 }
 
@@ -162,7 +189,7 @@ async fn idle_deadline(runner: &Runner) -> Instant {
     Instant::now() + wait
 }
 
-fn is_draining(runner: &Runner) -> bool {
+pub(crate) fn is_draining(runner: &Runner) -> bool {
     matches!(runner.state.phase(), Phase::Draining | Phase::Stopped)
 }
 

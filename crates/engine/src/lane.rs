@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_contract::Contract;
-use postrider_seams::{Composer, Store, Transport};
+use postrider_seams::{Composer, Queue, Store, Transport};
 
 /// Everything that one running stage needs.
 #[derive(Clone)]
@@ -17,6 +17,9 @@ pub struct Lane {
     pub store: Arc<dyn Store>,
     pub composer: Arc<dyn Composer>,
     pub transport: Arc<dyn Transport>,
+    /// Hands over pointers to the rows that it can carry; without it the table alone is the queue. The contract must
+    /// know of it ([`Contract::with_queue`]).
+    pub queue: Option<Arc<dyn Queue>>,
     pub limits: Limits,
 }
 

@@ -5,29 +5,42 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use postrider_seams::handoff::Offer;
 use postrider_seams::store::{self, SweepKind};
 use tokio::task::JoinSet;
 
+use crate::offers::offer;
 use crate::runner::Runner;
 
 /// Rows per statement: short transactions, so that nobody waits for us.
-const CHUNK: u32 = 500;
+pub(crate) const CHUNK: u32 = 500;
 
 /// How often spent rows are looked for, and finished ones purged.
 const SLOW: Duration = Duration::from_mins(1);
 
 /// Held while a net runs, and a little longer than a run should take.
-const LOCK_TTL: Duration = Duration::from_secs(30);
+pub(crate) const LOCK_TTL: Duration = Duration::from_secs(30);
 
 pub(crate) async fn run(runner: Arc<Runner>) {
     let mut nets = JoinSet::new();
     let every = runner.lane.limits.sweep;
     nets.spawn(repeat(Arc::clone(&runner), every, "reclaim", reclaim));
     nets.spawn(repeat(Arc::clone(&runner), SLOW, "spent", |runner| sweep(runner, SweepKind::Spent)));
+    let handoff = runner.lane.contract.handoff(runner.stage());
+    let handoff = handoff.zip(runner.lane.queue.clone());
     for (index, rule) in runner.lane.contract.sweeps.iter().enumerate() {
-        if !rule.only_queued {
-            let kind = SweepKind::Contract(index);
+        let kind = SweepKind::Contract(index);
+        let published = handoff.as_ref().is_some_and(|(handoff, _)| handoff.offer == index);
+        if !published && (!rule.only_queued || handoff.is_some()) {
             nets.spawn(repeat(Arc::clone(&runner), rule.every, "sweep", move |runner| sweep(runner, kind)));
+        }
+    }
+    if let Some((handoff, queue)) = handoff {
+        let every = runner.lane.contract.sweeps[handoff.offer].every;
+        for which in [Offer::Waiting, Offer::Due] {
+            let queue = Arc::clone(&queue);
+            let net = move |runner| offer(runner, Arc::clone(&queue), which);
+            nets.spawn(repeat(Arc::clone(&runner), every, "offer", net));
         }
     }
     if !runner.lane.contract.retention.is_empty() {

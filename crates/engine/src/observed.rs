@@ -6,8 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use metrics::{Counter, Histogram};
 use postrider_contract::{Contract, Transition};
+use postrider_seams::handoff::{Offer, Taken};
 use postrider_seams::store::{Capabilities, Class, Error, Held, Reclaimed, Settlement, SweepKind};
-use postrider_seams::{Claimed, Envelope, Fields, Lease, Outcome, Store, Transport, Want, transport};
+use postrider_seams::{
+    Claimed, Envelope, Fields, Handoff, Lease, Outcome, RowId, Store, Transport, Want, transport,
+};
 use tokio::time::Instant;
 
 use crate::aliases::Aliases;
@@ -48,6 +51,20 @@ impl ObservedStore {
         }
     }
 
+    fn came(&self, rows: &[Claimed]) {
+        self.claimed.increment(rows.len() as u64);
+        // The longest wait of the batch tells how late the lane is, at a cost that does not grow with the batch.
+        if let Some(longest) = rows.iter().map(|row| row.waited_micros).max() {
+            self.waited.record(Duration::from_micros(u64::try_from(longest).unwrap_or(0)));
+        }
+    }
+
+    /// What every store answers that was opened for a lane with a queue.
+    fn handing(&self) -> Result<&dyn Handoff, Error> {
+        let none = || Error::new(Class::Misconfigured, "this store hands nothing to a queue");
+        self.inner.handoff().ok_or_else(none)
+    }
+
     fn failed<T>(&self, verb: &'static str, result: Result<T, Error>) -> Result<T, Error> {
         if let Err(error) = &result {
             let class = match error.class {
@@ -76,17 +93,17 @@ impl Store for ObservedStore {
         self.inner.capabilities()
     }
 
+    fn handoff(&self) -> Option<&dyn Handoff> {
+        self.inner.handoff().map(|_| self as &dyn Handoff)
+    }
+
     async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
         let started = Instant::now();
         let result = self.inner.claim(want).await;
         self.claim_seconds.record(started.elapsed());
         self.aliases.polled(started.elapsed());
         if let Ok(rows) = &result {
-            self.claimed.increment(rows.len() as u64);
-            // The longest wait of the batch tells how late the lane is, at a cost that does not grow with the batch.
-            if let Some(longest) = rows.iter().map(|row| row.waited_micros).max() {
-                self.waited.record(Duration::from_micros(u64::try_from(longest).unwrap_or(0)));
-            }
+            self.came(rows);
         }
         self.failed("claim", result)
     }
@@ -173,6 +190,42 @@ impl Store for ObservedStore {
 
     async fn set_paused(&self, lane: &str, paused: bool) -> Result<(), Error> {
         self.failed("set_paused", self.inner.set_paused(lane, paused).await)
+    }
+}
+
+#[async_trait]
+impl Handoff for ObservedStore {
+    fn keeps_rows(&self) -> bool {
+        self.inner.handoff().is_some_and(Handoff::keeps_rows)
+    }
+
+    async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
+        let started = Instant::now();
+        let result = self.handing()?.claim_named(rows).await;
+        self.claim_seconds.record(started.elapsed());
+        if let Ok(taken) = &result {
+            self.came(&taken.rows);
+        }
+        self.failed("claim", result)
+    }
+
+    async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
+        let started = Instant::now();
+        let result = self.handing()?.claim_kept(limit).await;
+        self.claim_seconds.record(started.elapsed());
+        self.aliases.polled(started.elapsed());
+        if let Ok(rows) = &result {
+            self.came(rows);
+        }
+        self.failed("claim", result)
+    }
+
+    async fn offer(&self, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
+        self.failed("offer", self.handing()?.offer(offer, limit).await)
+    }
+
+    async fn recall(&self, rows: &[RowId]) -> Result<u64, Error> {
+        self.failed("recall", self.handing()?.recall(rows).await)
     }
 }
 

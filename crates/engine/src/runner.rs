@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use postrider_contract::Stage;
-use postrider_seams::{Dice, Store, Transport, store};
+use postrider_seams::{Claimed, Dice, Handoff, Store, Transport, Want, store};
 use tokio::sync::{Notify, RwLock, Semaphore, SemaphorePermit};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
@@ -24,7 +24,7 @@ use crate::pace::Pace;
 use crate::reach::Reach;
 use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::waiting::Waiting;
-use crate::{claimer, deliverer, keeper, nets, ordered, prober, settler, watchdog};
+use crate::{claimer, deliverer, keeper, nets, ordered, pointers, prober, settler, watchdog};
 
 /// What the parts of one lane share.
 pub(crate) struct Runner {
@@ -173,9 +173,16 @@ impl Runner {
             deliverers.spawn(deliverer::run(Arc::clone(&self)));
         }
         let mut claimers = JoinSet::new();
-        claimers.spawn(claimer::lead(Arc::clone(&self)));
-        for _ in 1..facts.claimers.max(1) {
-            claimers.spawn(claimer::assist(Arc::clone(&self)));
+        if self.claims_from_table() {
+            claimers.spawn(claimer::lead(Arc::clone(&self)));
+            for _ in 1..facts.claimers.max(1) {
+                claimers.spawn(claimer::assist(Arc::clone(&self)));
+            }
+        }
+        if let Some(queue) = &self.lane.queue {
+            for _ in 0..queue.receivers().max(1) {
+                claimers.spawn(pointers::receive(Arc::clone(&self), Arc::clone(queue)));
+            }
         }
         // Claimers end when the lane drains; then each part ends when the one before it has nothing more to give.
         join(claimers).await;
@@ -186,6 +193,19 @@ impl Runner {
         join(settlers).await;
         beside.shutdown().await;
         self.state.set_phase(Phase::Stopped);
+    }
+
+    /// Are there rows that do not go by a queue?
+    fn claims_from_table(&self) -> bool {
+        self.lane.queue.is_none() || self.store.handoff().is_none_or(Handoff::keeps_rows)
+    }
+
+    /// Rows from the table: all that may go, or those that no queue can carry.
+    pub async fn claim(&self, limit: u32) -> Result<Vec<Claimed>, store::Error> {
+        match self.store.handoff().filter(|_| self.lane.queue.is_some()) {
+            Some(handoff) => handoff.claim_kept(limit).await,
+            None => self.store.claim(&Want { limit }).await,
+        }
     }
 
     /// Deliveries at once: as many as the lane allows and the transport can use.

@@ -38,6 +38,7 @@ struct Conditions {
     paused: bool,
     target: Option<TargetTrouble>,
     store: Option<StoreTrouble>,
+    queue: Option<String>,
     stalled: Option<String>,
 }
 
@@ -79,6 +80,7 @@ impl LaneState {
                 paused: false,
                 target: None,
                 store: None,
+                queue: None,
                 stalled: None,
             }),
             changed: watch::Sender::new(0),
@@ -133,6 +135,18 @@ impl LaneState {
         });
     }
 
+    pub fn set_queue(&self, trouble: Option<String>) {
+        self.change(|conditions| {
+            let changed = conditions.queue != trouble;
+            conditions.queue = trouble;
+            changed
+        });
+    }
+
+    pub fn has_queue_trouble(&self) -> bool {
+        self.lock().queue.is_some()
+    }
+
     pub fn set_stalled(&self, reason: Option<String>) {
         self.change(|conditions| {
             let changed = conditions.stalled != reason;
@@ -178,7 +192,10 @@ impl LaneState {
         match (conditions.phase, conditions.paused) {
             (Phase::Starting, _) => Health::Starting,
             (_, true) => Health::Paused,
-            _ => Health::Running,
+            _ => match &conditions.queue {
+                Some(reason) => Health::QueueAway { reason: reason.clone() },
+                None => Health::Running,
+            },
         }
     }
 

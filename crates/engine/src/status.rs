@@ -22,6 +22,10 @@ pub enum Health {
     StoreAway {
         reason: String,
     },
+    /// The external queue does not answer: jobs that it would carry wait in the table; the others go on.
+    QueueAway {
+        reason: String,
+    },
     /// Rows are held and nothing has moved for too long (the watchdog).
     Stalled {
         reason: String,
@@ -31,9 +35,10 @@ pub enum Health {
 }
 
 impl Health {
-    /// May `/readyz` say yes? A lane that an operator paused is as it should be.
+    /// May `/readyz` say yes? A lane that an operator paused is as it should be. One whose queue is away still takes jobs:
+    /// callers that were sent elsewhere would lose what the table keeps for them.
     pub fn is_ready(&self) -> bool {
-        matches!(self, Self::Running | Self::Paused)
+        matches!(self, Self::Running | Self::Paused | Self::QueueAway { .. })
     }
 }
 

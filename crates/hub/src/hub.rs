@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use postrider_http::{Guard, Resolve, SystemResolver};
-use postrider_seams::row::Value;
+use postrider_seams::queue::Handing;
+use postrider_seams::row::{RowId, Value};
 use postrider_sql::Dialect;
 use postrider_sql::plain::{Answer, Plain, Statement};
 use ring::hmac;
@@ -40,6 +41,7 @@ pub struct Hub {
     pub(crate) cursor_key: hmac::Key,
     pub(crate) used: Used,
     pub(crate) names: Names,
+    pub(crate) handing: Option<Arc<dyn Handing>>,
 }
 
 impl Hub {
@@ -52,7 +54,7 @@ impl Hub {
         let key = cursor_key(&*database).await?;
         let cursor_key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
         let names = Names::new(Arc::new(SystemResolver::default()));
-        Ok(Self { database, settings, sealer, cursor_key, used: Used::default(), names })
+        Ok(Self { database, settings, sealer, cursor_key, used: Used::default(), names, handing: None })
     }
 
     /// Asks this one where names lead, rather than the system.
@@ -60,6 +62,24 @@ impl Hub {
     pub fn with_resolver(mut self, resolver: Arc<dyn Resolve>) -> Self {
         self.names = Names::new(resolver);
         self
+    }
+
+    /// Fresh jobs are handed to the queue of the lane that delivers them.
+    #[must_use]
+    pub fn with_handing(mut self, handing: Arc<dyn Handing>) -> Self {
+        self.handing = Some(handing);
+        self
+    }
+
+    /// Hands jobs that are committed to the queue, if there is one; answers how many the queue refused: those are PENDING
+    /// now. What can't even be taken back waits to be found stale.
+    pub(crate) async fn hand(&self, ids: Vec<String>) -> u64 {
+        let Some(handing) = self.handing.as_ref().filter(|_| !ids.is_empty()) else { return 0 };
+        let rows: Vec<RowId> = ids.into_iter().map(|id| RowId::Text(id.into())).collect();
+        handing.hand(&rows).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, jobs = rows.len(), "jobs that the queue refused could not be taken back yet");
+            0
+        })
     }
 
     pub(crate) fn dialect(&self) -> Dialect {

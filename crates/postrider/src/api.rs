@@ -81,7 +81,15 @@ pub async fn hub(desk: &Desk, store: &str) -> Result<Hub, Error> {
     let guard = desk.wiring.guard(desk.settings.jobs_lane());
     let settings = postrider_hub::Settings { guard, payload_limit };
     let sealer = Arc::new(Sealer(Arc::clone(&desk.settings.secrets)));
-    Hub::open(desk.wiring.own_tables(store)?, settings, Some(sealer)).await
+    let hub = Hub::open(desk.wiring.own_tables(store)?, settings, Some(sealer)).await?;
+    let lane = desk.settings.jobs_lane().filter(|lane| lane.store == store && lane.queue.is_some());
+    Ok(match lane {
+        Some(lane) => match desk.wiring.handing(lane).await? {
+            Some(handing) => hub.with_handing(handing),
+            None => hub,
+        },
+        None => hub,
+    })
 }
 
 async fn opened(desk: &Desk, store: &str) -> Result<Arc<Hub>, Error> {

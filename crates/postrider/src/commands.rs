@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_seams::migrate::Options;
-use postrider_seams::transport;
+use postrider_seams::{queue, transport};
 use postrider_secrets::Keyring;
 
 use crate::api;
@@ -143,6 +143,20 @@ impl Desk {
             Ok(Err(away)) => Err(format!("{away}; is it up, and is the transport's URL right?")),
             Err(_) => Err(format!("no answer within {} s; is it up?", PROBE.as_secs())),
         }
+    }
+
+    /// The same for its external queue; `None` where it has none.
+    pub async fn probe_queue(&self, lane: &LaneSettings) -> Option<Result<(), String>> {
+        let queue = match self.wiring.queue(lane) {
+            Ok(queue) => queue?,
+            Err(failure) => return Some(Err(failure.to_string())),
+        };
+        Some(match tokio::time::timeout(PROBE, queue.probe()).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(queue::Error::Refused(text))) => Err(text),
+            Ok(Err(away)) => Err(format!("{away}; is it up, and is the queue's URL right?")),
+            Err(_) => Err(format!("no answer within {} s; is it up?", PROBE.as_secs())),
+        })
     }
 
     /// The named lane's settings and its table, opened.

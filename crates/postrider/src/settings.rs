@@ -19,6 +19,7 @@ mod load;
 mod lookup;
 mod mail;
 mod mistake;
+mod queues;
 mod reader;
 mod records;
 mod reliable;
@@ -45,6 +46,7 @@ pub use load::Sources;
 pub use lookup::source as contract_source;
 pub use mail::MailSettings;
 pub use mistake::{Mistakes, listed, suggest};
+pub use queues::QueueSettings;
 pub use records::{DeadLetter, RecordSettings};
 pub use reliable::ReliableSettings;
 pub use server::{ApiStore, Server, address};
@@ -58,6 +60,7 @@ pub struct Settings {
     pub server: Server,
     pub stores: BTreeMap<String, StoreSettings>,
     pub transports: BTreeMap<String, TransportSettings>,
+    pub queues: BTreeMap<String, QueueSettings>,
     /// In the order of their names; those that are not enabled are left out.
     pub lanes: Vec<LaneSettings>,
     /// Only with the built-in settings, untouched, are tables made without being asked for.
@@ -80,6 +83,8 @@ pub struct LaneSettings {
     pub store: String,
     /// A key of [`Settings::transports`].
     pub transport: String,
+    /// A key of [`Settings::queues`]; without one the table itself is the queue.
+    pub queue: Option<String>,
     pub limits: Limits,
     pub mail: MailSettings,
     /// The e-mail pipeline's files and callbacks.

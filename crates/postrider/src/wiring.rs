@@ -14,7 +14,7 @@ use postrider_contract::Contract;
 use postrider_mail::address::parse_mailbox;
 use postrider_mail::{Address, LiveTemplates, Signer};
 use postrider_seams::store::{Class, Error};
-use postrider_seams::{Backend, Composer, Migrate, Produce, Secrets, Transport};
+use postrider_seams::{Backend, Composer, Migrate, Produce, Queue, Secrets, Transport};
 use postrider_sender::Reliable;
 use postrider_sql::plain::Plain;
 use postrider_transport_amqp::Amqp;
@@ -35,13 +35,15 @@ pub mod emails;
 pub mod hooks;
 mod kinds;
 pub mod notifications;
+mod queues;
 mod senders;
 
-pub use kinds::{ComposerKind, DISK, StoreKind, TransportKind};
+pub use kinds::{ComposerKind, DISK, QueueKind, StoreKind, TransportKind};
+pub use queues::queue_mistakes;
 
 use crate::failure::Failure;
 use crate::settings::{
-    LaneSettings, MailSettings, RecordSettings, Settings, StoreSettings, TransportSettings,
+    LaneSettings, MailSettings, QueueSettings, RecordSettings, Settings, StoreSettings, TransportSettings,
 };
 
 /// Everything that can be done with a lane's table.
@@ -66,6 +68,9 @@ pub struct Wiring {
     transports: Mutex<BTreeMap<Shared, Arc<dyn Transport>>>,
     reliables: Mutex<BTreeMap<String, Arc<Reliable>>>,
     targets: BTreeMap<String, TransportSettings>,
+    /// External queues, made when first asked for: a lane and the API share one.
+    queues: Mutex<BTreeMap<String, Arc<dyn Queue>>>,
+    queue_settings: BTreeMap<String, QueueSettings>,
     /// Store → the table of its first lane.
     tables: BTreeMap<String, String>,
     base: PathBuf,
@@ -108,6 +113,8 @@ impl Wiring {
             transports,
             reliables,
             targets,
+            queues: Mutex::default(),
+            queue_settings: settings.queues.clone(),
             tables,
             base,
             _imagined: imagined,

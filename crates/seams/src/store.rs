@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use postrider_contract::Transition;
 use tokio::time::Instant;
 
+use crate::handoff::Handoff;
 use crate::row::{Claimed, Detail, Fields, Lease};
 
 /// Rows whose message columns are larger than this come without them; see [`Store::load`]. It bounds what a claim of
@@ -134,6 +135,11 @@ pub enum SweepKind {
 #[async_trait]
 pub trait Store: Send + Sync {
     fn capabilities(&self) -> Capabilities;
+
+    /// For lanes with an external queue; `None` where the store, or the contract, can have none.
+    fn handoff(&self) -> Option<&dyn Handoff> {
+        None
+    }
 
     /// Takes up to `want.limit` rows for this worker, in the contract's order, in one transaction. Not idempotent;
     /// not cancel-safe: rows of a cancelled claim wait for their lease to run out.

@@ -27,6 +27,8 @@ enum Kind {
     Sql,
     Store,
     Transport,
+    /// External queues: over the brokers' own transports.
+    Queues,
     Composers,
     Mail,
     Server,
@@ -45,6 +47,7 @@ impl Kind {
             "seams" => Self::Seams,
             "engine" => Self::Engine,
             "stores/sql" => Self::Sql,
+            "queues" => Self::Queues,
             "composers" => Self::Composers,
             "mail" => Self::Mail,
             "server" => Self::Server,
@@ -59,7 +62,9 @@ impl Kind {
 
     /// What of ours it must not see.
     fn forbidden(self) -> &'static [Self] {
-        use Kind::{Composers, Contract, Engine, Everything, Mail, Server, Sql, Store, Transport, Workshop};
+        use Kind::{
+            Composers, Contract, Engine, Everything, Mail, Queues, Server, Sql, Store, Transport, Workshop,
+        };
         match self {
             Self::Contract => &[
                 Self::Seams,
@@ -67,6 +72,7 @@ impl Kind {
                 Sql,
                 Store,
                 Transport,
+                Queues,
                 Composers,
                 Mail,
                 Server,
@@ -82,6 +88,7 @@ impl Kind {
                 Sql,
                 Store,
                 Transport,
+                Queues,
                 Composers,
                 Mail,
                 Server,
@@ -90,15 +97,16 @@ impl Kind {
                 Self::Other,
             ],
             Self::Seams | Self::Sql | Self::Mail => {
-                &[Engine, Store, Transport, Composers, Server, Everything, Workshop]
+                &[Engine, Store, Transport, Queues, Composers, Server, Everything, Workshop]
             }
-            Self::Engine => &[Sql, Store, Transport, Composers, Mail, Server, Everything, Workshop],
-            Self::Store => &[Engine, Store, Transport, Composers, Mail, Server, Everything, Workshop],
+            Self::Engine => &[Sql, Store, Transport, Queues, Composers, Mail, Server, Everything, Workshop],
+            Self::Store => &[Engine, Store, Transport, Queues, Composers, Mail, Server, Everything, Workshop],
             Self::Transport => {
-                &[Contract, Engine, Sql, Store, Transport, Composers, Server, Everything, Workshop]
+                &[Contract, Engine, Sql, Store, Transport, Queues, Composers, Server, Everything, Workshop]
             }
-            Self::Composers => &[Engine, Sql, Store, Transport, Server, Everything, Workshop],
-            Self::Server | Self::Other => &[Store, Transport, Everything, Workshop],
+            Queues => &[Contract, Engine, Sql, Store, Composers, Server, Everything, Workshop],
+            Self::Composers => &[Engine, Sql, Store, Transport, Queues, Server, Everything, Workshop],
+            Self::Server | Self::Other => &[Store, Transport, Queues, Everything, Workshop],
             Self::Everything | Self::Workshop => &[],
         }
     }
@@ -114,7 +122,7 @@ impl Kind {
             Self::Sql => &["tokio", "async-trait", "sqlx", "axum", "hyper", "reqwest"],
             Self::Seams | Self::Engine => &["sqlx", "axum", "hyper", "reqwest", "rustls", "clap"],
             Self::Store => &["axum", "hyper", "clap"],
-            Self::Transport | Self::Composers | Self::Mail => &["sqlx", "axum", "clap"],
+            Self::Transport | Self::Queues | Self::Composers | Self::Mail => &["sqlx", "axum", "clap"],
             Self::Server => &["sqlx", "clap"],
             Self::Producer => {
                 &["tokio", "async-trait", "axum", "hyper", "reqwest", "rustls", "clap", "tracing"]

@@ -150,6 +150,7 @@ pub fn start(changes: &[(&str, Value)], over: &str, replies: Vec<Reply>) -> Runn
         contract: Arc::new(contract),
         store: store.clone(),
         transport: script.clone(),
+        queue: None,
         limits: Limits {
             concurrency: 1,
             batch: 50,

@@ -116,6 +116,7 @@ fn start(shared: &Arc<Shared>, number: usize) -> Worker {
         store: Arc::new(store),
         composer: Arc::new(Plain),
         transport: Arc::new(Target { shared: Arc::clone(shared), life: Arc::clone(&life) }),
+        queue: None,
         limits: Limits {
             concurrency: 4,
             batch: 10,

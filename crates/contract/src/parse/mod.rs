@@ -122,6 +122,7 @@ fn read<'a>(log: &'a Log<'a>, base: &Node, root: &'a Node) -> Option<Contract> {
         metrics,
         settings,
         dynamodb,
+        queued: false,
     })
 }
 

@@ -107,7 +107,7 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
         "count.history.duplicates.since",
         "without `within`",
     ),
-    ("dispatch_jobs", "from       = \"QUEUED\"", "froms = \"QUEUED\"", "sweep.1.from", "is required"),
+    ("dispatch_jobs", "from       = \"QUEUED\"", "froms = \"QUEUED\"", "sweep.stale.from", "is required"),
     (
         "open_event_notifications",
         "\"event.section_id\"",

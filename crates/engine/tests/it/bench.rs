@@ -324,6 +324,7 @@ pub fn lane(store: Arc<dyn Store>, transport: Arc<dyn Transport>, limits: Limits
         store,
         composer: Arc::new(Plain { limit: 1024 * 1024 }),
         transport,
+        queue: None,
         limits,
     }
 }

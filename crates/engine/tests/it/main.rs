@@ -7,4 +7,5 @@ mod leases;
 mod nets;
 mod ordered;
 mod pools;
+mod queue;
 mod target;

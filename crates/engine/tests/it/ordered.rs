@@ -149,6 +149,7 @@ fn start(table: &Arc<MemoryTable>, broker: &Arc<Broker>, worker: &str) -> Engine
         store,
         composer,
         transport: Arc::clone(broker) as Arc<dyn Transport>,
+        queue: None,
         limits: limits(),
     });
     engine

@@ -114,6 +114,7 @@ fn start(table: &Arc<MemoryTable>, receiver: &Arc<Receiver>, worker: &str) -> En
         store: MemoryStore::open(table, 0, worker),
         composer,
         transport: Arc::clone(receiver) as Arc<dyn Transport>,
+        queue: None,
         limits: limits(),
     });
     engine

@@ -68,7 +68,11 @@ impl Hub {
                 of_event.map(|jobs| jobs.iter().map(|job| job.id.clone()).collect()).unwrap_or_default();
             Ok(EventMade { id: id.clone(), known, job_ids })
         };
-        Ok(events.into_iter().map(|event| event.and_then(made)).collect())
+        let answers: Vec<Result<EventMade, Error>> =
+            events.into_iter().map(|event| event.and_then(made)).collect();
+        let fresh = answers.iter().flatten().flat_map(|made| made.job_ids.iter().cloned());
+        self.hand(fresh.collect()).await;
+        Ok(answers)
     }
 
     /// Jobs for an event that is there, for each subscription that matches now, or for one of them.
@@ -87,7 +91,9 @@ impl Hub {
         let change = Change::new("replay", "event", id).of_client(event.client_id.as_deref());
         statements.push(change.detail("jobs", jobs.len()).by(self.dialect(), actor));
         self.run("replay an event", statements).await?;
-        Ok(Replayed { job_ids: jobs.into_iter().map(|job| job.id).collect() })
+        let job_ids: Vec<String> = jobs.into_iter().map(|job| job.id).collect();
+        self.hand(job_ids.clone()).await;
+        Ok(Replayed { job_ids })
     }
 
     /// A job with a made-up event, to try a subscription's target.
@@ -108,6 +114,7 @@ impl Hub {
         let change = Change::new("test", "subscription", id).of_client(subscription.client_id.as_deref());
         statements.push(change.by(self.dialect(), actor));
         self.run("test a subscription", statements).await?;
+        self.hand(vec![job.id.clone()]).await;
         Ok(Replayed { job_ids: vec![job.id] })
     }
 

@@ -7,7 +7,7 @@ use postrider_sql::bind::tsid;
 use postrider_sql::plain::{Answer, Statement};
 
 use super::view::shown;
-use super::{DispatchJob, Draught, NewJob, name};
+use super::{DispatchJob, DispatchStatus, Draught, NewJob, name};
 use crate::access::Actor;
 use crate::audit;
 use crate::draft::Draft;
@@ -82,7 +82,15 @@ impl Hub {
         let (known, read) = self.write(actor, &[&draft], self.reads(&draft.id)).await?;
         let created = known.created(&draft)?;
         let job = match &created {
-            Created::Fresh { .. } => shown(read)?.ok_or_else(|| Error::broken("a fresh dispatch job"))?,
+            Created::Fresh { id } => {
+                let job = shown(read)?.ok_or_else(|| Error::broken("a fresh dispatch job"))?;
+                match job.status {
+                    DispatchStatus::Queued if self.hand(vec![id.clone()]).await > 0 => {
+                        self.job(actor, id).await?
+                    }
+                    _ => job,
+                }
+            }
             Created::Known { id } => self.job(actor, id).await?,
         };
         Ok((created, job))
@@ -95,13 +103,19 @@ impl Hub {
         self.check_references(actor, &mut checked).await?;
         let drafts: Vec<&Draught> = checked.iter().filter_map(|checked| checked.as_ref().ok()).collect();
         let (known, _) = self.write(actor, &drafts, Vec::new()).await?;
-        Ok(checked
+        let created: Vec<Outcome> = checked
             .into_iter()
             .map(|checked| {
                 let draft = checked?;
                 known.created(&draft)
             })
-            .collect())
+            .collect();
+        let fresh = created.iter().filter_map(|created| match created {
+            Ok(Created::Fresh { id }) => Some(id.clone()),
+            _ => None,
+        });
+        self.hand(fresh.collect()).await;
+        Ok(created)
     }
 
     /// Writes jobs, their metadata and their lines in the log; `reads` are answered at the end of the same transaction.

@@ -34,7 +34,9 @@ impl Hub {
             return Err(refused("retried", "only jobs in ERROR can be", &job));
         }
         let retry = self.retry(id, "t.status = 'ERROR'");
-        self.moved(actor, "retry", &job, retry).await
+        let moved = self.moved(actor, "retry", &job, retry).await?;
+        self.hand(vec![job.id]).await;
+        Ok(moved)
     }
 
     fn retry(&self, id: &str, state: &str) -> Draft {
@@ -43,8 +45,10 @@ impl Hub {
         self.update(&format!(
             "retry_budget = {BUDGET}, max_retries = CASE WHEN {DEAD} THEN t.attempt_count + {BUDGET} ELSE t.max_retries \
              END, completed_at = NULL, expires_at = CASE WHEN t.expires_at <= {now} THEN NULL ELSE t.expires_at END, \
-             next_attempt_at = {now}",
+             queued_at = {queued}, next_attempt_at = {now}",
             now = now(dialect),
+            // Whoever hands it to a queue at once need not be asked to do it again.
+            queued = if self.handing.is_some() { now(dialect) } else { "NULL" },
         ))
         .push(" WHERE t.id = ")
         .text(id)
@@ -93,7 +97,7 @@ impl Hub {
         let query = query.push(" ORDER BY t.created_at, t.id LIMIT ").int(BULK + 1);
         let rows = self.all("find dead dispatch jobs", query).await?;
         let more = rows.len() > BULK as usize;
-        let mut statements = Vec::new();
+        let (mut statements, mut ids) = (Vec::new(), Vec::new());
         for row in rows.into_iter().take(BULK as usize) {
             let mut row = Reader::new(row);
             let (id, client) = (row.word(), row.text());
@@ -101,6 +105,7 @@ impl Hub {
             statements.push(
                 Change::new("retry", "dispatchJob", &id).of_client(client.as_deref()).by(dialect, actor),
             );
+            ids.push(id);
         }
         let mut retried = 0;
         // Many small transactions rather than one that holds a thousand locks.
@@ -108,6 +113,7 @@ impl Hub {
             let answers = self.run("retry dispatch jobs", part.to_vec()).await?;
             retried += answers.iter().step_by(2).map(|answer| answer.changed).sum::<u64>();
         }
+        self.hand(ids).await;
         Ok(Retried { retried, more })
     }
 

@@ -42,8 +42,10 @@ pub async fn run(desk: &Desk, args: &CheckArgs) -> Result<(), Failure> {
 }
 
 async fn examine(desk: &Desk, lane: &LaneSettings) -> Report {
-    let (mut findings, target) = tokio::join!(examine_table(desk, lane), examine_target(desk, lane));
+    let (mut findings, target, queue) =
+        tokio::join!(examine_table(desk, lane), examine_target(desk, lane), examine_queue(desk, lane));
     findings.push(target);
+    findings.extend(queue);
     let mut mend: Vec<String> = findings.iter().filter_map(|finding| finding.mend.clone()).collect();
     mend.dedup();
     let ok = findings.iter().all(|finding| finding.level != Level::Error);
@@ -80,6 +82,17 @@ async fn examine_target(desk: &Desk, lane: &LaneSettings) -> Finding {
             Finding { level: Level::Error, text, mend: None }
         }
     }
+}
+
+async fn examine_queue(desk: &Desk, lane: &LaneSettings) -> Option<Finding> {
+    let name = lane.queue.as_ref()?;
+    Some(match desk.probe_queue(lane).await? {
+        Ok(()) => {
+            let text = format!("queue `{name}` is there and accepts us");
+            Finding { level: Level::Ok, text, mend: None }
+        }
+        Err(error) => Finding { level: Level::Error, text: format!("queue `{name}`: {error}"), mend: None },
+    })
 }
 
 fn people(out: &mut impl Write, lane: &LaneSettings, report: &Report) -> Result<(), Failure> {

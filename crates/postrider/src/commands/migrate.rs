@@ -12,6 +12,7 @@ use crate::cli::MigrateArgs;
 use crate::failure::Failure;
 use crate::output::{Output, line};
 use crate::progress::watched;
+use crate::settings::LaneSettings;
 use crate::wiring::Absent;
 
 pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Failure> {
@@ -32,8 +33,16 @@ pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Fail
         if statements.is_empty() {
             output.note(format_args!("lane `{name}`: nothing is missing"));
         }
-        let head = json!({ "lane": name, "table": table, "applied": !args.print });
+        let queue = queue(&desk, lane, args.print).await?;
+        let mut head = json!({ "lane": name, "table": table, "applied": !args.print });
+        if lane.queue.is_some() {
+            head["queue"] = queue.clone().into();
+        }
         print(output, head, &statements)?;
+        if !output.is_json() {
+            let mut out = std::io::stdout().lock();
+            queue.iter().try_for_each(|line| writeln!(out, "-- {line}"))?;
+        }
     }
     if let Some(store) = desk.settings.api_store().filter(|_| args.lanes.is_empty()) {
         let statements = watched("the API's tables", output, api::migrate(&desk, args.print)).await?;
@@ -53,4 +62,15 @@ fn print(output: Output, mut head: serde_json::Value, statements: &[String]) -> 
         writeln!(out, "{statement};")?;
     }
     Ok(())
+}
+
+/// Makes the lane's external queue, or tells what is missing of it.
+async fn queue(desk: &Desk, lane: &LaneSettings, print: bool) -> Result<Vec<String>, Failure> {
+    let (Some(queue), Some(name)) = (desk.wiring.queue(lane)?, &lane.queue) else { return Ok(Vec::new()) };
+    if print {
+        let missing = queue.probe().await.err();
+        return Ok(missing.map(|error| format!("queue `{name}`: {error}")).into_iter().collect());
+    }
+    let made = queue.declare().await.map_err(|error| Failure::Failed(format!("queue `{name}`: {error}")))?;
+    Ok(made.into_iter().map(|made| format!("queue `{name}`: made the {made}")).collect())
 }

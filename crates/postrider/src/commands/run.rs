@@ -93,6 +93,7 @@ enum NotReady {
 async fn ready(desk: &Desk, lane: &LaneSettings) -> Result<Lane, NotReady> {
     let composer = desk.wiring.composer(lane).map_err(NotReady::Settings)?;
     let transport = desk.wiring.transport(lane).map_err(NotReady::Settings)?;
+    let queue = desk.wiring.queue(lane).map_err(NotReady::Settings)?;
     let store = desk.wiring.open(lane).await.map_err(NotReady::Store)?;
     lag::publish(&lane.name, &lane.contract, Arc::clone(&store));
     if let Some(age) = lane.emails.remove_files_after {
@@ -105,6 +106,7 @@ async fn ready(desk: &Desk, lane: &LaneSettings) -> Result<Lane, NotReady> {
         store,
         composer,
         transport,
+        queue,
         limits: lane.limits,
     })
 }

@@ -56,7 +56,9 @@ fn write_json(out: &mut impl Write, lanes: &Lanes<'_>) -> std::io::Result<()> {
 }
 
 async fn look(desk: &Desk, lane: &LaneSettings) -> Result<Seen, store::Error> {
-    let (seen, trouble) = tokio::join!(look_at_table(desk, lane), trouble(desk, lane));
+    let (seen, target, queue) =
+        tokio::join!(look_at_table(desk, lane), trouble(desk, lane), queue_trouble(desk, lane));
+    let trouble = [target, queue].into_iter().flatten().reduce(|first, second| format!("{first}, {second}"));
     Ok(Seen { trouble, ..seen? })
 }
 
@@ -78,6 +80,12 @@ async fn trouble(desk: &Desk, lane: &LaneSettings) -> Option<String> {
     }
     let probed = desk.probe(lane).await;
     probed.err().map(|reason| format!("transport `{}`: {reason}", lane.transport))
+}
+
+async fn queue_trouble(desk: &Desk, lane: &LaneSettings) -> Option<String> {
+    let name = lane.queue.as_ref()?;
+    let reason = desk.probe_queue(lane).await?.err()?;
+    Some(format!("queue `{name}`: {reason}"))
 }
 
 fn json(lane: &LaneSettings, seen: &Result<Seen, store::Error>) -> serde_json::Value {

@@ -80,7 +80,7 @@ impl Key {
 
 fn general(path: &str) -> String {
     let mut parts: Vec<&str> = path.split('.').collect();
-    if parts.len() > 1 && ["stores", "transports", "lanes"].contains(&parts[0]) {
+    if parts.len() > 1 && ["stores", "transports", "queues", "lanes"].contains(&parts[0]) {
         parts[1] = "NAME";
     }
     parts.join(".")

@@ -41,6 +41,7 @@ pub struct RawLane {
     pub stage: Option<Found<String>>,
     pub store: Option<Found<String>>,
     pub transport: Option<Found<String>>,
+    pub queue: Option<Found<String>>,
     pub limits: RawLimits,
     pub overrides: Overrides,
     pub mail: MailSettings,
@@ -78,6 +79,7 @@ impl RawLane {
         let stage = reader.text("stage");
         let store = reader.text("store");
         let transport = reader.text("transport");
+        let queue = reader.text("queue");
         let limits = RawLimits::read(&mut reader);
         let mail = match reader.table("mail") {
             Some(inner) => MailSettings::read(inner, mail.clone()),
@@ -95,6 +97,7 @@ impl RawLane {
             stage,
             store,
             transport,
+            queue,
             limits,
             overrides,
             mail,
@@ -114,18 +117,22 @@ impl RawLimits {
             bytes: reader.bytes("bytes", 1 << 20..=64 << 30),
             timeout: reader.duration("timeout", Allowed::TIMEOUTS),
             poll: reader.duration("poll", Allowed::POLLS),
-            sweep: net_interval(reader),
+            sweep: sweep(reader),
             single: reader.boolean("single"),
         }
     }
 }
 
-/// `sweep = "10s"` is between two runs of the nets; `[lanes.NAME.sweep.SWEEP]` is the contract's, and read with it.
-fn net_interval(reader: &mut Reader<'_>) -> Option<Duration> {
-    if reader.is_table("sweep") {
-        return None;
+/// `sweep = "10s"`, or `every` in the table that overrides the contract's sweeps by their names.
+fn sweep(reader: &mut Reader<'_>) -> Option<Duration> {
+    let range = Duration::from_millis(100)..=Duration::from_hours(1);
+    if !reader.is_table("sweep") {
+        return reader.duration("sweep", range);
     }
-    reader.duration("sweep", Duration::from_millis(100)..=Duration::from_hours(1))
+    let mut inner = reader.table("sweep")?;
+    let every = inner.duration("every", range);
+    reader.put_back("sweep", inner);
+    every
 }
 
 impl Overrides {

@@ -11,6 +11,7 @@ use super::lanes::RawLane;
 use super::lookup::lookup;
 use super::mail::MailSettings;
 use super::mistake::{Mistake, Mistakes, Place};
+use super::queues::QueueSettings;
 use super::reader::{Context, Reader};
 use super::server::Server;
 use super::tree::{self, Tree};
@@ -98,6 +99,7 @@ impl Settings {
                 .into_iter()
                 .map(|transport| (transport.name.clone(), transport))
                 .collect(),
+            queues: written.queues.into_iter().map(|queue| (queue.name.clone(), queue)).collect(),
             lanes,
             makes_tables,
             own_key,
@@ -133,6 +135,8 @@ pub(super) struct Written {
     pub store_names: Vec<String>,
     pub transports: Vec<TransportSettings>,
     pub transport_names: Vec<String>,
+    pub queues: Vec<QueueSettings>,
+    pub queue_names: Vec<String>,
     pub lanes: Vec<RawLane>,
 }
 
@@ -147,6 +151,10 @@ impl Written {
         let transport_names = transports.iter().map(|(name, _)| name.clone()).collect();
         let transports =
             transports.into_iter().filter_map(|(name, inner)| TransportSettings::read(name, inner)).collect();
+        let queues = reader.tables("queues");
+        let queue_names = queues.iter().map(|(name, _)| name.clone()).collect();
+        let queues =
+            queues.into_iter().filter_map(|(name, inner)| QueueSettings::read(name, inner)).collect();
         let mail = match reader.table("mail") {
             Some(inner) => MailSettings::read(inner, MailSettings::default()),
             None => MailSettings::default(),
@@ -154,6 +162,6 @@ impl Written {
         let lanes = reader.tables("lanes");
         let lanes = lanes.into_iter().map(|(name, inner)| RawLane::read(name, inner, &mail)).collect();
         reader.finish();
-        Self { server, stores, store_names, transports, transport_names, lanes }
+        Self { server, stores, store_names, transports, transport_names, queues, queue_names, lanes }
     }
 }

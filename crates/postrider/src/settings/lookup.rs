@@ -68,12 +68,15 @@ impl Search<'_> {
             self.wrong(&lane.place, format!("lanes.{}.mail", lane.name), text);
         }
         let limits = limits(&lane.limits, outside, &contract);
+        let queue = self.queue(lane, &contract, stage);
+        let contract = if queue.is_some() { contract.with_queue() } else { contract };
         let settings = LaneSettings {
             name: lane.name.clone(),
             contract: Arc::new(contract),
             stage,
             store: store?,
             transport: transport?,
+            queue,
             limits,
             mail: lane.mail.clone(),
             records: lane.records.clone(),
@@ -105,6 +108,33 @@ impl Search<'_> {
             let text = "payload_limit, cloud_events and dead_letter are for lanes that publish records";
             self.wrong(place, format!("lanes.{}", lane.name), text);
         }
+    }
+
+    /// The lane's external queue, if it names one: there, fit for the contract, and no other lane's.
+    fn queue(&self, lane: &RawLane, contract: &Contract, stage: usize) -> Option<String> {
+        let found = lane.queue.as_ref()?;
+        let known = &self.written.queue_names;
+        let others = self.written.lanes.iter().filter(|other| other.enabled && other.name != lane.name);
+        let taken =
+            others.filter(|other| other.queue.as_ref().is_some_and(|queue| queue.value == found.value));
+        let text = if !known.contains(&found.value) {
+            let remedy = suggest(&found.value, known.iter().map(String::as_str));
+            format!("no [queues.{}]{remedy}", found.value)
+        } else if contract.handoff(&contract.stages[stage]).is_none() {
+            format!(
+                "contract `{}` hands nothing to a queue: only one with sweeps for it can (publish = true, only = \
+                 \"queued\"), such as dispatch_jobs",
+                contract.name
+            )
+        } else if lane.limits.single == Some(true) {
+            "a queue is for many workers: take either it or single = true".to_owned()
+        } else if let Some(other) = taken.map(|other| &other.name).next() {
+            format!("[queues.{}] is lane `{other}`'s: each lane needs a queue of its own", found.value)
+        } else {
+            return Some(found.value.clone());
+        };
+        self.wrong(&found.place, format!("lanes.{}.queue", lane.name), text);
+        None
     }
 
     /// A store or transport by name; the only one there is needs no name.

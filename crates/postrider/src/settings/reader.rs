@@ -78,6 +78,11 @@ impl<'a> Reader<'a> {
         self.tree.get(key).is_some_and(|entry| matches!(entry.value, Value::Table(_)))
     }
 
+    /// What is left of a table that was read, for another reader.
+    pub fn put_back(&mut self, key: &'static str, rest: Reader<'_>) {
+        self.tree.insert(key.to_owned(), Entry { place: rest.place, value: Value::Table(rest.tree) });
+    }
+
     /// The written value, as it is.
     pub fn take(&mut self, key: &'static str) -> Option<Entry> {
         self.asked.push(key);

@@ -29,6 +29,14 @@ pub enum TransportKind {
     Webhook,
 }
 
+/// A queue that hands jobs over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueKind {
+    Nats,
+    Amqp,
+    Sqs,
+}
+
 /// What makes envelopes of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ComposerKind {
@@ -69,6 +77,13 @@ const TRANSPORTS: [(&str, TransportKind); 17] = [
     ("reliable", TransportKind::Reliable),
     ("webhook", TransportKind::Webhook),
 ];
+const QUEUES: [(&str, QueueKind); 5] = [
+    ("nats", QueueKind::Nats),
+    ("tls", QueueKind::Nats),
+    ("amqp", QueueKind::Amqp),
+    ("amqps", QueueKind::Amqp),
+    ("sqs", QueueKind::Sqs),
+];
 const COMPOSERS: [(&str, ComposerKind); 7] = [
     ("email", ComposerKind::Email),
     ("record", ComposerKind::Record),
@@ -86,6 +101,12 @@ impl StoreKind {
     /// By the URL's scheme. The error shows only that: the rest may hold a password.
     pub fn of(url: &str) -> Result<Self, String> {
         by_scheme(url, &STORES)
+    }
+}
+
+impl QueueKind {
+    pub fn of(url: &str) -> Result<Self, String> {
+        by_scheme(url, &QUEUES)
     }
 }
 

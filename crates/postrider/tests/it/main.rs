@@ -18,6 +18,7 @@ mod own_table;
 mod packaging;
 mod pools;
 mod prisma;
+mod queues;
 mod rig;
 mod run;
 mod senders;

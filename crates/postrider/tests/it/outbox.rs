@@ -1,7 +1,7 @@
 //! Lanes of the contract `outbox`, from a table in each database to each broker.
 
 mod away;
-mod broker;
+pub mod broker;
 mod delivery;
 mod letters;
 mod metrics;

@@ -53,7 +53,7 @@ pub struct LaneView {
     name: String,
     contract: String,
     stage: String,
-    /// `starting`, `running`, `paused`, `unreachable`, `misconfigured`, `store_away`, `stalled`, `draining`, `stopped`
+    /// `starting`, `running`, `paused`, `unreachable`, `misconfigured`, `store_away`, `queue_away`, `stalled`, `draining`, `stopped`
     health: String,
     /// Why it does not move.
     reason: Option<String>,
@@ -89,6 +89,7 @@ pub fn health_words(health: &Health) -> (&'static str, Option<String>) {
         Health::Unreachable { reason } => ("unreachable", Some(reason.clone())),
         Health::Misconfigured { reason } => ("misconfigured", Some(reason.clone())),
         Health::StoreAway { reason } => ("store_away", Some(reason.clone())),
+        Health::QueueAway { reason } => ("queue_away", Some(reason.clone())),
         Health::Stalled { reason } => ("stalled", Some(reason.clone())),
         Health::Draining => ("draining", None),
         Health::Stopped => ("stopped", None),

@@ -26,6 +26,9 @@ pub fn of(lane: &LaneStatus, counts: &Counts) -> Vec<Attention> {
         Health::Unreachable { reason } => {
             add("bad", format!("the target can't be reached; rows wait and lose no attempt: {reason}"));
         }
+        Health::QueueAway { reason } => {
+            add("bad", format!("the queue is away; the jobs that it would carry wait: {reason}"));
+        }
         Health::Misconfigured { reason } => add("bad", format!("an operator must act: {reason}")),
         Health::Stalled { reason } => add("bad", format!("stalled: {reason}")),
         Health::Stopped => add("bad", "stopped".to_owned()),

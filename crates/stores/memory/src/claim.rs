@@ -26,11 +26,16 @@ impl MemoryStore {
     }
 
     pub(crate) fn claim_rows(&self, limit: u32) -> Vec<Claimed> {
+        self.claim_those(limit, |_| true)
+    }
+
+    /// Only rows of this kind.
+    pub(crate) fn claim_those(&self, limit: u32, kind: impl Fn(&Row) -> bool) -> Vec<Claimed> {
         let now = self.table.now();
         let nothing = Detail::new();
         let step = self.contract().lease_move(self.stage(), Transition::Claimed);
         let mut table = self.table.lock();
-        let picked = self.pick(&table, now, limit as usize);
+        let picked = self.pick(&table, now, limit as usize, &kind);
         let befores: Vec<Row> = picked.iter().map(|id| table.rows[id].clone()).collect();
         for id in &picked {
             self.spend(&mut table, id, now, false);
@@ -40,10 +45,11 @@ impl MemoryStore {
         rows.map(|(id, before)| self.claimed(&table, id, before, now)).collect()
     }
 
-    fn pick(&self, table: &Table, now: i64, limit: usize) -> Vec<RowId> {
+    fn pick(&self, table: &Table, now: i64, limit: usize, kind: &impl Fn(&Row) -> bool) -> Vec<RowId> {
         let (contract, stage) = (self.contract(), self.stage());
         let takes = |row: &Row| {
-            is_ours(contract, row)
+            kind(row)
+                && is_ours(contract, row)
                 && !is_barred(contract, row, now)
                 && has_attempts_left(contract, stage, row)
                 && due_at(contract, stage, row).is_some_and(|due| due <= now)
@@ -99,7 +105,7 @@ impl MemoryStore {
         free.into_iter().chain(ordered).collect()
     }
 
-    fn claimed(&self, table: &Table, id: &RowId, before: &Row, now: i64) -> Claimed {
+    pub(crate) fn claimed(&self, table: &Table, id: &RowId, before: &Row, now: i64) -> Claimed {
         let (contract, stage) = (self.contract(), self.stage());
         let after = &table.rows[id];
         let fields = self.fields(table, after, now);

@@ -8,6 +8,7 @@ mod apply;
 mod claim;
 mod error;
 mod group;
+mod handoff;
 mod inspect;
 mod migrate;
 mod pools;

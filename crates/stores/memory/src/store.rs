@@ -8,7 +8,7 @@ use postrider_contract::{Claimed as ClaimedAs, Contract, Stage, StateId};
 use postrider_rows::{Row, due_at, get, is_barred, is_ours, micros};
 use postrider_seams::row::CLOCK;
 use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
-use postrider_seams::{Claimed, Fields, Lease, Store, Value, Want};
+use postrider_seams::{Claimed, Fields, Handoff, Lease, Store, Value, Want};
 use tokio::time::Instant;
 
 use crate::table::{MemoryTable, Table};
@@ -88,6 +88,10 @@ impl Store for MemoryStore {
             extend_every: lease / 3,
             recipient_results: self.contract().keeps_recipient_results(),
         }
+    }
+
+    fn handoff(&self) -> Option<&dyn Handoff> {
+        self.contract().queue_of(self.stage()).map(|_| self as &dyn Handoff)
     }
 
     async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {

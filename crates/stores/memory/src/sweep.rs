@@ -2,7 +2,7 @@
 
 use postrider_contract::{ATTEMPTS_SPENT, LEASE_EXPIRED, Move, Role, StateId};
 use postrider_rows::{
-    Given, Row, counters, get, has_attempts_left, int, is_ours, is_time, lease_end, micros, role, takeover,
+    Given, Row, counters, get, has_attempts_left, int, is_ours, lease_end, micros, role, takeover,
     was_deferred,
 };
 use postrider_seams::row::Detail;
@@ -75,13 +75,17 @@ impl MemoryStore {
     }
 
     pub(crate) fn sweep_contract(&self, index: usize, limit: u32) -> u64 {
+        self.sweep_rows(index, limit).len() as u64
+    }
+
+    pub(crate) fn sweep_rows(&self, index: usize, limit: u32) -> Vec<RowId> {
         let rule = &self.contract().sweeps[index];
         let now = self.table.now();
         let mut table = self.table.lock();
-        let due = self.choose(&table, &rule.from, limit, |row| is_time(rule, row, now));
+        let due = self.choose(&table, &rule.from, limit, |row| self.is_stale(rule, row, now));
         let step = self.contract().sweep_move(self.stage(), rule);
         self.make_moves(&mut table, &due, &step, rule.reason.as_deref());
-        due.len() as u64
+        due
     }
 
     pub(crate) fn purge_rows(&self, limit: u32) -> u64 {

@@ -631,6 +631,9 @@ SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'QUEUED'
   AND t.`queued_at` < UTC_TIMESTAMP(6) - INTERVAL 900 SECOND
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`live_group_mode` IS NULL
+  AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
 LIMIT ?;
 
 -- deliver: sweep 1, step 2: [Held] -> Keys
@@ -639,6 +642,9 @@ FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({held})
   AND t.`status` = 'QUEUED'
   AND t.`queued_at` < UTC_TIMESTAMP(6) - INTERVAL 900 SECOND
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`live_group_mode` IS NULL
+  AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
 FOR UPDATE SKIP LOCKED;
 
 -- deliver: sweep 1, step 3: [Held] -> Nothing
@@ -1859,3 +1865,139 @@ FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL AND t.`id` < ?
 ORDER BY t.`id` DESC
 LIMIT ?;
+
+-- create, with a queue
+CREATE INDEX `dispatch_jobs_deliver_queued` ON `dispatch_jobs` (`status`, `queued_at`);
+
+-- deliver, with a queue: claim by key, step 1: [Ids] -> Rows
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`live_group_mode` IS NULL
+  AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
+ORDER BY t.`next_attempt_at`, t.`id`
+FOR UPDATE SKIP LOCKED;
+
+-- deliver, with a queue: claim by key, step 2: [ClaimTime, Owner, Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'IN_PROGRESS', t.`last_attempt_at` = ?, t.`lease_until` = CAST(GREATEST(UTC_TIMESTAMP(6) + INTERVAL 60 SECOND, COALESCE(t.`lease_until` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6) + INTERVAL 60 SECOND)) AS DATETIME(6)), t.`claimed_by` = LEFT(?, 64), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver, with a queue: standing: [Ids] -> Other
+SELECT CAST(t.`id` AS CHAR), CAST(CASE WHEN ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3) THEN CASE WHEN t.`live_group_mode` IS NULL AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '') THEN 2 ELSE 1 END ELSE 0 END AS SIGNED)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids});
+
+-- deliver, with a queue: offer 1, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'QUEUED'
+  AND t.`queued_at` IS NULL
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`live_group_mode` IS NULL
+  AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
+LIMIT ?;
+
+-- deliver, with a queue: offer 1, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'QUEUED'
+  AND t.`queued_at` IS NULL
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`live_group_mode` IS NULL
+  AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
+FOR UPDATE SKIP LOCKED;
+
+-- deliver, with a queue: offer 1, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`queued_at` = UTC_TIMESTAMP(6), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver, with a queue: offer 2, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+  AND (t.`queued_at` IS NULL OR t.`queued_at` < UTC_TIMESTAMP(6) - INTERVAL 900 SECOND)
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`live_group_mode` IS NULL
+  AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
+LIMIT ?;
+
+-- deliver, with a queue: offer 2, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+  AND (t.`queued_at` IS NULL OR t.`queued_at` < UTC_TIMESTAMP(6) - INTERVAL 900 SECOND)
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`live_group_mode` IS NULL
+  AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
+FOR UPDATE SKIP LOCKED;
+
+-- deliver, with a queue: offer 2, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`queued_at` = UTC_TIMESTAMP(6), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver, with a queue: recall 1, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'QUEUED'
+  AND t.`live_group_mode` IS NULL
+  AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
+FOR UPDATE;
+
+-- deliver, with a queue: recall 1, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'PENDING', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver, with a queue: recall 2, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+  AND t.`live_group_mode` IS NULL
+  AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
+FOR UPDATE;
+
+-- deliver, with a queue: recall 2, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`queued_at` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver, with a queue: settle released, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> v.`f0`
+  AND t.`attempt_count` <=> v.`f1`
+FOR UPDATE;
+
+-- deliver, with a queue: settle released, each, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = CASE WHEN COALESCE(t.`attempt_count`, 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, t.`next_attempt_at` = COALESCE(t.`next_attempt_at`, UTC_TIMESTAMP(6)), t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`queued_at` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver, with a queue: settle retry, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> v.`f0`
+  AND t.`attempt_count` <=> v.`f1`
+FOR UPDATE;
+
+-- deliver, with a queue: settle retry, each, step 2: [Rows([Outcome("duration_ms"), Delay, Reason, Id]), Held] -> Nothing
+UPDATE `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`duration_millis` = COALESCE(t.`duration_millis`, 0) + COALESCE(v.`o_duration_ms`, 0), t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = v.`reason`, t.`queued_at` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver, with a queue: settle retry, each, step 3: [Rows([Tsid, Outcome("duration_ms"), Outcome("result"), Outcome("status"), Outcome("body"), Reason, Outcome("trace"), Outcome("class"), Id]), Held] -> Nothing
+INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `duration_millis`, `status`, `response_code`, `response_body`, `error_message`, `error_stack_trace`, `error_type`, `created_at`)
+SELECT v.`tsid`, t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), v.`o_duration_ms`, LEFT(v.`o_result`, 32), v.`o_status`, v.`o_body`, v.`reason`, v.`o_trace`, LEFT(v.`o_class`, 16), UTC_TIMESTAMP(6)
+FROM `dispatch_jobs` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`tsid` CHAR(13) PATH '$.tsid', `o_duration_ms` LONGTEXT PATH '$.o_duration_ms', `o_result` LONGTEXT PATH '$.o_result', `o_status` LONGTEXT PATH '$.o_status', `o_body` LONGTEXT PATH '$.o_body', `reason` LONGTEXT PATH '$.reason', `o_trace` LONGTEXT PATH '$.o_trace', `o_class` LONGTEXT PATH '$.o_class', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});

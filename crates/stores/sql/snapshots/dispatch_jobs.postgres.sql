@@ -746,6 +746,9 @@ SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'QUEUED'
   AND t."queued_at" < now() - interval '900 seconds'
+  AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+  AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+  AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '')
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
@@ -1917,3 +1920,129 @@ FROM "dispatch_jobs" AS t
 WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL AND t."id" < ($1::text)::varchar
 ORDER BY t."id" DESC
 LIMIT $2;
+
+-- create, with a queue
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued" ON "dispatch_jobs" ("queued_at") WHERE "status" = 'QUEUED';
+
+-- create, with a queue
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued2" ON "dispatch_jobs" ("queued_at") WHERE "status" = 'ERROR' AND "next_attempt_at" IS NOT NULL;
+
+-- deliver, with a queue: claim by key: [Ids, Owner] -> Rows
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k, COALESCE(t."next_attempt_at", '-infinity') AS o0, t."id" AS o1
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND ((t."status" IS NOT DISTINCT FROM 'QUEUED') OR (t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+  AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '')
+ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id"
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'IN_PROGRESS', "last_attempt_at" = GREATEST(now(), t."last_attempt_at" + interval '1 microseconds'), "lease_until" = GREATEST(now() + interval '60 seconds', t."lease_until" + interval '1 microseconds'), "claimed_by" = LEFT($2::text, 64), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."attempt_count", t."client_id", t."code", t."correlation_id", t."created_at", t."data_only", t."dispatch_pool_id", t."event_id", t."group_key", t."headers", t."id", t."last_attempt_at", t."max_retries", t."mode", t."next_attempt_at", t."payload", t."payload_content_type", t."retry_strategy", t."service_account_id", t."source", t."subject", t."subscription_id", t."target_url", t."timeout_seconds")
+SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, (t."attempt_count")::bigint, (t."max_retries")::bigint, (t."retry_strategy")::text, CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN (t."group_key")::text END, CASE WHEN t."mode" IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, (t."dispatch_pool_id")::text, (t."client_id")::text, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."service_account_id"), 0) + COALESCE(octet_length(t."client_id"), 0) + COALESCE(octet_length(t."code"), 0) + COALESCE(octet_length(t."payload_content_type"), 0) + COALESCE(octet_length(t."correlation_id"), 0) + COALESCE(octet_length(t."id"), 0) + COALESCE(octet_length(t."event_id"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."source"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."subscription_id"), 0) + COALESCE(octet_length(t."target_url"), 0))::bigint, CASE WHEN octet_length(t."service_account_id") <= 65536 THEN (t."service_account_id")::text END, CASE WHEN octet_length(t."client_id") <= 65536 THEN (t."client_id")::text END, CASE WHEN octet_length(t."code") <= 65536 THEN (t."code")::text END, CASE WHEN octet_length(t."payload_content_type") <= 65536 THEN (t."payload_content_type")::text END, CASE WHEN octet_length(t."correlation_id") <= 65536 THEN (t."correlation_id")::text END, CASE WHEN t."data_only" THEN 'true' WHEN NOT t."data_only" THEN 'false' END, CASE WHEN octet_length(t."id") <= 65536 THEN (t."id")::text END, CASE WHEN octet_length(t."event_id") <= 65536 THEN (t."event_id")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."source") <= 65536 THEN (t."source")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, CASE WHEN octet_length(t."subscription_id") <= 65536 THEN (t."subscription_id")::text END, (t."created_at")::text, (t."timeout_seconds")::text, CASE WHEN octet_length(t."target_url") <= 65536 THEN (t."target_url")::text END
+FROM moved AS t JOIN pick AS p ON p.k = t."id"
+ORDER BY p.o0, p.o1;
+
+-- deliver, with a queue: standing: [Ids] -> Other
+SELECT (t."id")::text, (CASE WHEN ((t."status" IS NOT DISTINCT FROM 'QUEUED') OR (t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3) THEN CASE WHEN (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE')) AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '') THEN 2 ELSE 1 END ELSE 0 END)::bigint
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[]);
+
+-- deliver, with a queue: offer 1: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'QUEUED'
+  AND t."queued_at" IS NULL
+  AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+  AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '')
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "queued_at" = now(), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver, with a queue: offer 2: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL
+  AND (t."queued_at" IS NULL OR t."queued_at" < now() - interval '900 seconds')
+  AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+  AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '')
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "queued_at" = now(), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver, with a queue: recall 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'QUEUED'
+  AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+  AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '')
+FOR UPDATE),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'PENDING', "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver, with a queue: recall 2: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL
+  AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+  AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '')
+FOR UPDATE),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "queued_at" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver, with a queue: settle released, each: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
+UPDATE "dispatch_jobs" AS t SET "status" = CASE WHEN COALESCE(t."attempt_count", 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, "next_attempt_at" = COALESCE(t."next_attempt_at", now()), "lease_until" = NULL, "claimed_by" = NULL, "queued_at" = NULL, "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[]) AS v("id", "f0", "f1")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."id")::text;
+
+-- deliver, with a queue: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Outcome("duration_ms")), Array(Delay), Array(Reason), Array(Tsid), Array(Outcome("result")), Array(Outcome("status")), Array(Outcome("body")), Array(Outcome("trace")), Array(Outcome("class"))] -> Keys
+WITH moved AS (
+UPDATE "dispatch_jobs" AS t SET "duration_millis" = COALESCE(t."duration_millis", 0) + COALESCE((v."o_duration_ms")::bigint, 0), "status" = 'ERROR', "next_attempt_at" = now() + make_interval(secs => v."delay"), "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = v."reason", "queued_at" = NULL, "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[], $4::text[], $5::float8[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[]) AS v("id", "f0", "f1", "o_duration_ms", "delay", "reason", "tsid", "o_result", "o_status", "o_body", "o_trace", "o_class")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+RETURNING t.*, v."tsid" AS "postrider tsid", v."o_duration_ms" AS "postrider o_duration_ms", v."o_result" AS "postrider o_result", v."o_status" AS "postrider o_status", v."o_body" AS "postrider o_body", v."reason" AS "postrider reason", v."o_trace" AS "postrider o_trace", v."o_class" AS "postrider o_class"),
+effect0 AS (
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "duration_millis", "status", "response_code", "response_body", "error_message", "error_stack_trace", "error_type", "created_at")
+SELECT t."postrider tsid", t."id", t."attempt_count", t."last_attempt_at", now(), (t."postrider o_duration_ms")::bigint, LEFT(t."postrider o_result", 32), (t."postrider o_status")::integer, t."postrider o_body", t."postrider reason", t."postrider o_trace", LEFT(t."postrider o_class", 16), now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;

@@ -74,7 +74,7 @@ impl Table<'_> {
 
     /// Marks the rows that `pick` names as `k`, and gives them back in the order of claims: by the pick's own `o0`, `o1`
     /// … where it has them.
-    fn postgres_moved(
+    pub fn postgres_moved(
         &self,
         draft: Draft<'_>,
         pick: &str,

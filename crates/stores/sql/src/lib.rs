@@ -13,6 +13,7 @@ mod draft;
 mod effect;
 mod error;
 mod group_claim;
+mod handoff;
 mod ident;
 mod inspect;
 mod join;

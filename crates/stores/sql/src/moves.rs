@@ -14,11 +14,17 @@ use crate::value::Writes;
 use crate::{Bind, Dialect, Script, Step, Yields};
 
 /// Which rows of the move's states.
-enum Pick {
+pub(crate) enum Pick {
     /// Up to a limit, those that satisfy these, in the order of this expression.
     Some { conditions: Vec<String>, order: Option<String>, since: Vec<String> },
-    /// The caller's keys.
-    Named,
+    /// The caller's keys, as far as they satisfy these.
+    Named { conditions: Vec<String> },
+}
+
+impl Pick {
+    pub fn among(conditions: Vec<String>) -> Self {
+        Self::Some { conditions, order: None, since: Vec::new() }
+    }
 }
 
 impl Table<'_> {
@@ -39,7 +45,7 @@ impl Table<'_> {
         let conditions = conditions.map(|column| format!("{} IS NULL", self.col(column))).collect();
         let step = self.contract.lease_move(self.stage, Transition::Reclaimed);
         let assignments = vec![Assignment { column: column.to_owned(), set: Set::Now }];
-        let pick = Pick::Some { conditions, order: None, since: Vec::new() };
+        let pick = Pick::among(conditions);
         Some(self.picked_with(&Writes { step, assignments }, &[], None, &pick))
     }
 
@@ -68,7 +74,7 @@ impl Table<'_> {
             conditions.extend(self.is_due());
         }
         let step = self.contract.spent_move(self.stage);
-        let pick = Pick::Some { conditions, order: None, since: Vec::new() };
+        let pick = Pick::among(conditions);
         Some(self.picked(step, &[Transition::Swept], Some(ATTEMPTS_SPENT), &pick))
     }
 
@@ -76,6 +82,7 @@ impl Table<'_> {
         let sweep = |sweep| {
             let sweep: &postrider_contract::Sweep = sweep;
             let conditions = match &sweep.when {
+                _ if sweep.only_queued => self.is_stale(sweep),
                 When::Always => Vec::new(),
                 When::OlderThan { age, since } => {
                     vec![format!("{} < {}", self.instant(since), self.bound(since, &Shift::back(*age)))]
@@ -87,7 +94,7 @@ impl Table<'_> {
                 }
             };
             let step = self.contract.sweep_move(self.stage, sweep);
-            let pick = Pick::Some { conditions, order: None, since: Vec::new() };
+            let pick = Pick::among(conditions);
             self.picked(step, &[Transition::Swept], sweep.reason.as_deref(), &pick)
         };
         self.contract.sweeps.iter().map(sweep).collect()
@@ -99,7 +106,7 @@ impl Table<'_> {
         rule: Option<&OperatorMove>,
         transition: Transition,
     ) -> Vec<(String, Script)> {
-        self.operator(rule, transition, |_| Pick::Named)
+        self.operator(rule, transition, |_| Pick::Named { conditions: Vec::new() })
     }
 
     /// The same for all rows of a state, up to a limit, changed within `Since` seconds.
@@ -135,7 +142,7 @@ impl Table<'_> {
             .collect()
     }
 
-    fn picked(
+    pub fn picked(
         &self,
         step: Move<'_>,
         transitions: &[Transition],
@@ -145,7 +152,7 @@ impl Table<'_> {
         self.picked_with(&Writes::of(self.contract, step), transitions, reason, pick)
     }
 
-    fn picked_with(
+    pub fn picked_with(
         &self,
         writes: &Writes<'_>,
         transitions: &[Transition],
@@ -165,9 +172,10 @@ impl Table<'_> {
         let mut parts = Vec::new();
         let mut tail = String::new();
         match pick {
-            Pick::Named => {
+            Pick::Named { conditions } => {
                 parts.push(draft.among(&self.id(), Bind::Ids));
                 parts.push(self.in_states(writes.step.from, Lookup::Check));
+                parts.extend(conditions.iter().cloned());
             }
             Pick::Some { conditions, order, since } => {
                 parts.push(self.in_states(writes.step.from, Lookup::Index));
@@ -209,7 +217,7 @@ impl Table<'_> {
     ) -> Script {
         let draft = Draft::new(self, source.clone());
         let picking = self.picking(&draft, writes, pick);
-        let lock = if matches!(pick, Pick::Named) { "FOR UPDATE" } else { "FOR UPDATE SKIP LOCKED" };
+        let lock = if matches!(pick, Pick::Named { .. }) { "FOR UPDATE" } else { "FOR UPDATE SKIP LOCKED" };
         let sets = draft.set_list(writes);
         let effects = draft.effect_parts(transitions, writes);
         let returned = if effects.is_empty() { self.id() } else { "t.*".to_owned() };
@@ -248,7 +256,7 @@ impl Table<'_> {
     fn mysql_look(&self, writes: &Writes<'_>, pick: &Pick) -> Step {
         let draft = Draft::own(self);
         let picking = self.picking(&draft, writes, pick);
-        let lock = if matches!(pick, Pick::Named) { "\nFOR UPDATE" } else { "" };
+        let lock = if matches!(pick, Pick::Named { .. }) { "\nFOR UPDATE" } else { "" };
         draft.finish(&format!("SELECT {}\n{picking}{lock}", self.key()), Yields::Keys)
     }
 

@@ -215,6 +215,8 @@ pub struct Program {
     pub groups: Option<GroupClaim>,
     /// Where rows are claimed by shares: the claim of those that keep no order.
     pub shares: Option<ShareClaim>,
+    /// Where the lane has an external queue.
+    pub handoff: Option<HandoffScripts>,
     /// Yields `id, field…` for the named keys.
     pub load: Script,
     /// Yields `id, joined…` for the named keys; NULLs where the joined row is not there.
@@ -283,6 +285,24 @@ pub struct PoolScripts {
     pub refund: Script,
 }
 
+/// What concerns an external queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandoffScripts {
+    /// Takes [`Bind::Ids`], as far as they may go.
+    pub claim: Script,
+    /// Yields of [`Bind::Ids`] those that are there: the key, and 2 where it could be claimed so, 1 where it could be, but
+    /// only from the table, else 0.
+    pub standing: Script,
+    /// Which of [`Program::sweeps`] yields the rows that wait to be published.
+    pub waiting: usize,
+    /// One per ready state: marks rows that are due and not on the queue. `Keys`.
+    pub due: Vec<Script>,
+    /// One per ready state: undoes that for [`Bind::Ids`]. `Keys`.
+    pub recall: Vec<Script>,
+    /// Are there rows that no queue can carry?
+    pub keeps_rows: bool,
+}
+
 /// The statements of one settling transition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settle {
@@ -322,6 +342,11 @@ impl Program {
         if let Some(shares) = &self.shares {
             scripts.extend([("shares", &shares.first), ("claim of shares", &shares.take)]);
             scripts.extend(shares.pools.iter().map(|pools| ("pools", &pools.state)));
+        }
+        if let Some(handoff) = &self.handoff {
+            scripts.extend([("claim by key", &handoff.claim), ("standing", &handoff.standing)]);
+            scripts.extend(handoff.due.iter().map(|script| ("offer", script)));
+            scripts.extend(handoff.recall.iter().map(|script| ("recall", script)));
         }
         scripts.extend(self.join.iter().map(|script| ("join", script)));
         scripts.extend(self.stamp.iter().map(|script| ("stamp", script)));

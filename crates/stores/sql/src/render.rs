@@ -14,6 +14,7 @@ pub fn render(contract: &Contract, stage: &Stage, dialect: Dialect, shape: &Shap
         claim: table.claim(),
         groups: table.group_claim(),
         shares: table.share_claim(),
+        handoff: table.handoff(),
         load: table.load(),
         join: table.join(),
         settle: Transition::SETTLES

@@ -7,6 +7,7 @@
 mod claim;
 mod duplicates;
 mod groups;
+mod handoff;
 mod inspect;
 mod known;
 pub mod locks;
@@ -96,6 +97,12 @@ impl Done {
     /// How many rows moved.
     pub fn moved(&self) -> u64 {
         self.rows.as_ref().map_or(self.affected, |rows| rows.len() as u64)
+    }
+
+    /// The keys of the rows that moved.
+    pub fn keys(self) -> Vec<RowId> {
+        let first = |row: Vec<Value>| row.into_iter().next().and_then(crate::bind::key);
+        self.into_rows().into_iter().filter_map(first).collect()
     }
 
     pub fn into_rows(self) -> Vec<Vec<Value>> {

@@ -6,6 +6,7 @@
 
 mod connect;
 mod error;
+mod handoff;
 mod migrate;
 mod plain;
 mod produce;

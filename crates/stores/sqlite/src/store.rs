@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_contract::Contract;
+use postrider_seams::Handoff;
 use postrider_seams::inspect::{Count, Finding, Inspect, Lag, Page, Query, RowView, Which};
 use postrider_seams::migrate::{Migrate, Options};
 use postrider_seams::row::{Claimed, Fields, Lease};
@@ -49,6 +50,10 @@ impl Store for SqliteStore {
             extend_every: lease / 3,
             recipient_results: self.opened.recipient_results(),
         }
+    }
+
+    fn handoff(&self) -> Option<&dyn Handoff> {
+        self.opened.program.handoff.as_ref().map(|_| self as &dyn Handoff)
     }
 
     async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {

@@ -34,6 +34,11 @@ impl Amqp {
         &self.pool.settings
     }
 
+    /// Its channels, for others who use the same broker.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
     async fn carry(&self, run: &mut Run<'_>, deadline: Instant) -> Result<(), Fault> {
         while run.open() > 0 {
             let before = run.open();

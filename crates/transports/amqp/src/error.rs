@@ -9,7 +9,7 @@ pub(crate) const BROKER: &str = "AMQP";
 
 /// Why there is no channel to publish on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub enum Fault {
     Unreachable(String),
     /// An operator must act.
     Refused(String),

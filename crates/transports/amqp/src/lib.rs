@@ -16,7 +16,7 @@ mod connect;
 mod deliver;
 mod encode;
 pub mod error;
-mod pool;
+pub mod pool;
 mod run;
 
 pub use config::{Credentials, Settings};

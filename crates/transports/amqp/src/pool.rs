@@ -7,6 +7,7 @@ use lapin::options::ConfirmSelectOptions;
 use lapin::tcp::OwnedTLSConfig;
 use lapin::{Channel, Connection};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, SemaphorePermit};
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
 
 use crate::config::Settings;
@@ -27,7 +28,7 @@ impl Line {
     }
 }
 
-pub(crate) struct Pool {
+pub struct Pool {
     pub(crate) settings: Settings,
     tls: OwnedTLSConfig,
     connection: AsyncMutex<Option<Connection>>,
@@ -64,13 +65,34 @@ impl Pool {
                 return Ok(line);
             }
         }
+        let connected = self.connected(&mut connection, deadline).await?;
+        self.opened(timeout_at(deadline, open(connected)).await)
+    }
+
+    /// A channel of the caller's own, on the same connection, not in confirm mode.
+    pub async fn channel(&self, deadline: Instant) -> Result<Channel, Fault> {
+        let Ok(mut connection) = timeout_at(deadline, self.connection.lock()).await else {
+            return Err(Fault::Unreachable("no connection in time".to_owned()));
+        };
+        let connected = self.connected(&mut connection, deadline).await?;
+        self.opened(timeout_at(deadline, connected.create_channel()).await)
+    }
+
+    async fn connected<'a>(
+        &self,
+        connection: &'a mut Option<Connection>,
+        deadline: Instant,
+    ) -> Result<&'a Connection, Fault> {
         if connection.as_ref().is_none_or(|connection| !connection.status().connected()) {
             *connection = None;
             *connection = Some(connect::connect(&self.settings, &self.tls, deadline).await?);
         }
-        let connected = connection.as_ref().expect("just connected, under the lock");
-        match timeout_at(deadline, open(connected)).await {
-            Ok(Ok(line)) => Ok(line),
+        Ok(connection.as_ref().expect("just connected, under the lock"))
+    }
+
+    fn opened<T>(&self, opened: Result<lapin::Result<T>, Elapsed>) -> Result<T, Fault> {
+        match opened {
+            Ok(Ok(opened)) => Ok(opened),
             Ok(Err(error)) => Err(classify::connection(&error, &self.settings.target())),
             Err(_) => Err(Fault::Unreachable("the broker opens no channel in time".to_owned())),
         }

@@ -13,6 +13,7 @@ use async_nats::jetstream::Context;
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::{ConnectError, ConnectErrorKind, ConnectOptions};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use crate::config::{Credentials, Settings};
@@ -26,8 +27,9 @@ const ACK_TIMEOUT: Duration = Duration::from_hours(1);
 /// Longer than a lost connection lives.
 const NEVER: Duration = Duration::from_hours(24);
 
-pub(crate) struct Connection {
-    pub(crate) context: Context,
+/// One connection. It is never mended: whoever finds it lost asks its [`Link`] for another.
+pub struct Connection {
+    pub context: Context,
     pub(crate) events: Arc<Events>,
     /// `None` only while it is being dropped.
     runtime: Option<Runtime>,
@@ -67,8 +69,36 @@ impl Connection {
         Ok(Self { context, events, runtime: guard.disarm() })
     }
 
-    pub(crate) fn is_lost(&self) -> bool {
+    pub fn is_lost(&self) -> bool {
         self.events.is_lost() || self.context.client().connection_state() != State::Connected
+    }
+}
+
+/// The way to one NATS system: a connection at a time, made when it is needed.
+pub struct Link {
+    pub(crate) settings: Settings,
+    current: Mutex<Option<Arc<Connection>>>,
+}
+
+impl Link {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self { settings, current: Mutex::default() }
+    }
+
+    /// The connection in use; a new one where the last was lost.
+    pub async fn connection(&self, deadline: Instant) -> Result<Arc<Connection>, Fault> {
+        // Under the lock, so that many callers make one connection.
+        let Ok(mut current) = timeout_at(deadline, self.current.lock()).await else {
+            return Err(Fault::Unreachable(format!("no connection to {} in time", self.settings.target())));
+        };
+        if let Some(connection) = current.as_ref().filter(|connection| !connection.is_lost()) {
+            return Ok(Arc::clone(connection));
+        }
+        *current = None;
+        let until = deadline.min(Instant::now() + self.settings.connect_timeout);
+        let connection = Arc::new(Connection::open(&self.settings, until).await?);
+        *current = Some(Arc::clone(&connection));
+        Ok(connection)
     }
 }
 

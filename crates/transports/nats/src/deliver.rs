@@ -1,7 +1,6 @@
 //! The transport: publishes a whole batch, then waits for its acknowledgements.
 
 use std::future::IntoFuture as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::client::RequestErrorKind;
@@ -10,12 +9,11 @@ use async_nats::jetstream::publish::PublishAck;
 use async_trait::async_trait;
 use postrider_broker::{rejected, uncertain, unreachable};
 use postrider_seams::{Envelope, Failure, Outcome, Receipt, Record, Transport, transport};
-use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::config::Settings;
-use crate::connection::Connection;
-use crate::error::{Error, Fault};
+use crate::connection::{Connection, Link};
+use crate::error::Error;
 use crate::{classify, encode};
 
 /// A probe that takes longer tells that the servers are not well.
@@ -23,8 +21,7 @@ const PROBE: Duration = Duration::from_secs(10);
 
 /// Publishes records to one NATS system.
 pub struct Nats {
-    settings: Settings,
-    connection: Mutex<Option<Arc<Connection>>>,
+    link: Link,
 }
 
 /// A record on its way.
@@ -37,7 +34,7 @@ impl Nats {
     /// Checks the settings; connects to nothing yet.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         settings.check()?;
-        Ok(Self { settings, connection: Mutex::default() })
+        Ok(Self { link: Link::new(settings) })
     }
 
     /// See [`Settings::from_url`].
@@ -46,23 +43,12 @@ impl Nats {
     }
 
     pub fn settings(&self) -> &Settings {
-        &self.settings
+        &self.link.settings
     }
 
-    /// The connection in use; a new one where the last was lost.
-    async fn connection(&self, deadline: Instant) -> Result<Arc<Connection>, Fault> {
-        // Under the lock, so that many callers make one connection.
-        let Ok(mut current) = timeout_at(deadline, self.connection.lock()).await else {
-            return Err(Fault::Unreachable(format!("no connection to {} in time", self.settings.target())));
-        };
-        if let Some(connection) = current.as_ref().filter(|connection| !connection.is_lost()) {
-            return Ok(Arc::clone(connection));
-        }
-        *current = None;
-        let until = deadline.min(Instant::now() + self.settings.connect_timeout);
-        let connection = Arc::new(Connection::open(&self.settings, until).await?);
-        *current = Some(Arc::clone(&connection));
-        Ok(connection)
+    /// The connection that it publishes on, for others who use the same system.
+    pub fn link(&self) -> &Link {
+        &self.link
     }
 }
 
@@ -142,15 +128,15 @@ fn receipt(ack: &PublishAck) -> Receipt {
 #[async_trait]
 impl Transport for Nats {
     fn batch(&self) -> usize {
-        self.settings.batch
+        self.settings().batch
     }
 
     fn concurrency(&self) -> usize {
-        self.settings.concurrency
+        self.settings().concurrency
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        let connection = match self.connection(deadline).await {
+        let connection = match self.link.connection(deadline).await {
             Ok(connection) => connection,
             Err(fault) => return vec![Outcome::from(fault); batch.len()],
         };
@@ -172,8 +158,8 @@ impl Transport for Nats {
 
     async fn probe(&self) -> Result<(), transport::Error> {
         let until = Instant::now() + PROBE;
-        let connection = self.connection(until).await?;
-        let subject = match &self.settings.domain {
+        let connection = self.link.connection(until).await?;
+        let subject = match &self.settings().domain {
             Some(domain) => format!("$JS.{domain}.API.INFO"),
             None => "$JS.API.INFO".to_owned(),
         };
@@ -188,7 +174,7 @@ impl Transport for Nats {
         };
         Err(transport::Error::Unreachable(format!(
             "JetStream of {} does not answer: {answer}",
-            self.settings.target()
+            self.settings().target()
         )))
     }
 }

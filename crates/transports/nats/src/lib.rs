@@ -9,12 +9,13 @@
 
 mod classify;
 pub mod config;
-mod connection;
+pub mod connection;
 mod deliver;
 mod encode;
 pub mod error;
 mod events;
 
 pub use config::{Credentials, Settings};
+pub use connection::Link;
 pub use deliver::Nats;
 pub use error::Error;

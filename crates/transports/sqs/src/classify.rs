@@ -16,7 +16,7 @@ pub(crate) fn entry(sender_fault: bool, code: &str, message: &str) -> Outcome {
 }
 
 /// A whole request that failed.
-pub(crate) fn request<E, R>(error: &SdkError<E, R>) -> Outcome
+pub fn request<E, R>(error: &SdkError<E, R>) -> Outcome
 where
     E: ProvideErrorMetadata + StdError + 'static,
     R: std::fmt::Debug + 'static,

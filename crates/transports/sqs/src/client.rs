@@ -16,8 +16,9 @@ use crate::config::Settings;
 /// Addresses that are kept: queues of one lane.
 const KNOWN_LIMIT: usize = 10_000;
 
-pub(crate) struct Connected {
-    pub(crate) client: Client,
+/// The client, and what it knows of queues.
+pub struct Connected {
+    pub client: Client,
     account: Option<String>,
     /// Name to URL. A queue that is deleted and made anew has the same URL.
     known: Mutex<HashMap<String, String>>,
@@ -55,7 +56,7 @@ impl Connected {
     }
 
     /// Where a queue is. A topic that is a URL is taken at its word: requests go to our endpoint whatever it says.
-    pub(crate) async fn queue(&self, topic: &str) -> Result<String, Outcome> {
+    pub async fn queue(&self, topic: &str) -> Result<String, Outcome> {
         if topic.starts_with("https://") || topic.starts_with("http://") {
             return Ok(topic.to_owned());
         }

@@ -48,7 +48,8 @@ impl Sqs {
         &self.settings
     }
 
-    async fn connected(&self) -> &Connected {
+    /// Its client, for others who use the same account.
+    pub async fn connected(&self) -> &Connected {
         self.connected.get_or_init(|| Connected::new(&self.settings)).await
     }
 

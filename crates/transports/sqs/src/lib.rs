@@ -10,8 +10,8 @@
 //! A topic is the name of a queue, or its URL. The key is the group of a FIFO queue; records without one are groups of
 //! their own. All deliveries of one row carry the same deduplication id.
 
-mod classify;
-mod client;
+pub mod classify;
+pub mod client;
 pub mod config;
 mod deliver;
 mod encode;

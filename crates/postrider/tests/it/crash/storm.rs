@@ -9,6 +9,7 @@ use sqlx::{Connection as _, SqliteConnection};
 
 use super::ground::Ground;
 use super::plan::Plan;
+use super::webhook::broker::Broker;
 use crate::rig::database::Kind;
 use crate::rig::wait::{PATIENCE, until};
 use crate::rig::worker::Worker;
@@ -22,12 +23,18 @@ pub struct Storm<'a> {
     plan: &'a Plan,
     dice: StdRng,
     workers: Vec<Worker>,
+    broker: Option<&'a mut Broker>,
 }
 
 impl<'a> Storm<'a> {
     pub fn begin(ground: &'a mut Ground, plan: &'a Plan) -> Self {
         let workers = (0..WORKERS).map(|_| ground.home.start_worker()).collect();
-        Self { ground, plan, dice: plan.dice(2), workers }
+        Self { ground, plan, dice: plan.dice(2), workers, broker: None }
+    }
+
+    /// Takes this broker away as well.
+    pub fn also(&mut self, broker: &'a mut Broker) {
+        self.broker = Some(broker);
     }
 
     /// All kills, with an outage after each third.
@@ -38,6 +45,9 @@ impl<'a> Storm<'a> {
             }
             if kill == self.plan.kills * 2 / 3 {
                 self.outage(Outage::Kill).await;
+            }
+            if kill == self.plan.kills / 2 {
+                self.queue_outage().await;
             }
             self.kill_one().await;
             done.store(kill + 1, Ordering::Relaxed);
@@ -88,6 +98,19 @@ impl<'a> Storm<'a> {
         tokio::time::sleep(Duration::from_millis(700)).await;
         self.ground.server.as_mut().expect("it was there").start_again();
         self.workers.iter_mut().for_each(Worker::assert_alive);
+    }
+
+    /// The queue's broker is killed and comes back; in between a worker is killed and starts without it.
+    async fn queue_outage(&mut self) {
+        let Some(broker) = self.broker.take() else { return };
+        broker.take_away();
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        let victim = self.dice.random_range(0..WORKERS);
+        self.replace(victim);
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        broker.bring_back();
+        self.workers.iter_mut().for_each(Worker::assert_alive);
+        self.broker = Some(broker);
     }
 
     /// Another process (this one) holds the write lock: once for longer than any lease, once shortly.

@@ -3,6 +3,7 @@
 //! agree, to the attempt, and no job of a group may have come before the one in front of it was taken.
 
 mod audit;
+pub mod broker;
 mod jobs;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use super::storm::Storm;
 use super::{all_settled, producer, told};
 use crate::rig::database::Kind;
 use crate::rig::hooks::{Receiver, Reply};
+use broker::Broker;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn j02_no_job_is_lost_on_postgres_and_every_attempt_is_on_record() {
@@ -31,7 +33,18 @@ async fn j02_no_job_is_lost_on_sqlite_and_every_attempt_is_on_record() {
     run(Kind::Sqlite).await;
 }
 
+/// A third of the way the queue's broker is killed and started again as well; see `--queue` of `cargo xtask crash`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn j03_no_job_is_lost_when_the_queue_goes_away_too() {
+    let (broker, kind) = Broker::wanted();
+    run_with(kind, Some(broker)).await;
+}
+
 async fn run(kind: Kind) {
+    run_with(kind, None).await;
+}
+
+async fn run_with(kind: Kind, mut broker: Option<Broker>) {
     let plan = Plan::of_mail(kind);
     eprintln!("crash webhook {kind:?}: seed {} (POSTRIDER_CRASH_SEED replays its choices)", plan.seed);
     let receiver = Receiver::start(|arrival, before| {
@@ -41,7 +54,7 @@ async fn run(kind: Kind) {
     })
     .await;
     let (mut ground, url) = Ground::open(kind).await;
-    ground.home.settle_in(&settings(&url));
+    ground.home.settle_in(&settings(&url, broker.as_ref()));
     ground.home.shop.run(&["migrate"]).fine();
 
     let begun = Instant::now();
@@ -53,7 +66,11 @@ async fn run(kind: Kind) {
         Arc::clone(&kills),
     );
     let producer = tokio::spawn(writing);
+    let name = broker.as_ref().map_or("", Broker::name);
     let mut storm = Storm::begin(&mut ground, &plan);
+    if let Some(broker) = &mut broker {
+        storm.also(broker);
+    }
     storm.rage(&kills).await;
     producer.await.expect("the producer wrote all its jobs");
     let workers = storm.calm();
@@ -66,7 +83,7 @@ async fn run(kind: Kind) {
     let seconds = begun.elapsed().as_secs_f64();
     let findings = audit::compare(&ground.sql, &receiver, plan.rows).await;
     eprintln!(
-        "crash webhook {kind:?}: {} jobs, {} kills and 2 more while the database was away, {} attempts of lost workers, \
+        "crash webhook {kind:?} {name}: {} jobs, {} kills and 2 more while the database was away, {} attempts of lost workers, \
          {} refused, {} second copies, {seconds:.1} s, seed {}",
         plan.rows, plan.kills, findings.lost, findings.refused, findings.copies, plan.seed
     );
@@ -75,7 +92,16 @@ async fn run(kind: Kind) {
 
 /// Short leases, so that a run shows in seconds what production shows in minutes; no breaker, because the receiver
 /// refuses some jobs on purpose.
-fn settings(url: &str) -> String {
+fn settings(url: &str, broker: Option<&Broker>) -> String {
+    // What a dead worker has marked and not published is found again in seconds, not in a quarter of an hour.
+    let queue = broker.map_or_else(String::new, |broker| {
+        format!(
+            "queue = \"jobs\"\n[lanes.jobs.sweep.pending]\nevery = \"1s\"\n\
+             [lanes.jobs.sweep.stale]\nevery = \"2s\"\nolder_than = \"8s\"\n\
+             [queues.jobs]\nurl = \"{}\"\nqueue = \"jobs\"\npatience = \"5s\"\n",
+            broker.url()
+        )
+    });
     format!(
         r#"
 [stores.main]
@@ -92,9 +118,9 @@ contract = "dispatch_jobs"
 batch = 40
 held = 80
 poll = "200ms"
-sweep = "1s"
+sweep.every = "1s"
 timeout = "10s"
 lease.for = "6s"
-"#
+{queue}"#
     )
 }

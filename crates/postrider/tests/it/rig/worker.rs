@@ -23,6 +23,11 @@ impl Worker {
         tokio::task::block_in_place(|| self.running.get(path))
     }
 
+    /// Where it listens, once it does.
+    pub fn address(&self) -> String {
+        tokio::task::block_in_place(|| self.running.address())
+    }
+
     /// No worker may end unless it is told to.
     pub fn assert_alive(&mut self) {
         if let Ok(Some(status)) = self.running.child.try_wait() {
@@ -30,14 +35,24 @@ impl Worker {
         }
     }
 
+    /// A figure of its metrics, all labels that begin so together.
+    pub fn figure(&self, name: &str) -> u64 {
+        let (_, metrics) = self.get("/metrics");
+        let samples = metrics.lines().filter(|line| line.starts_with(name));
+        samples.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+    }
+
+    /// What `/readyz` answers, and what its first lane says of itself.
+    pub fn health(&self) -> (u16, String) {
+        let (code, body) = self.get("/readyz");
+        let body: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+        (code, body["lanes"][0]["health"].as_str().unwrap_or_default().to_owned())
+    }
+
     /// Rows that it holds at this moment: claimed and not settled.
     pub fn held(&self) -> u64 {
-        let (_, metrics) = self.get("/metrics");
-        let sum = |name: &str| -> u64 {
-            let samples = metrics.lines().filter(|line| line.starts_with(name));
-            samples.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
-        };
-        sum("postrider_rows_claimed_total{").saturating_sub(sum("postrider_rows_settled_total{"))
+        let settled = self.figure("postrider_rows_settled_total{");
+        self.figure("postrider_rows_claimed_total{").saturating_sub(settled)
     }
 
     pub(super) fn kill(&mut self) -> u32 {

@@ -35,6 +35,7 @@ fn program() -> Program {
         claim: Vec::new(),
         groups: None,
         shares: None,
+        handoff: None,
         load: empty(),
         join: None,
         settle: BTreeMap::from([

@@ -56,6 +56,7 @@ pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
         table.claim_indexes().into_iter().for_each(|index| add(Some(index)));
         table.share_indexes().into_iter().for_each(|index| add(Some(index)));
         table.group_indexes().into_iter().for_each(|index| add(Some(index)));
+        table.queue_indexes().into_iter().for_each(|index| add(Some(index)));
         add(table.lease_index());
         add(table.spent_index());
         table.purge_indexes().into_iter().for_each(|index| add(Some(index)));
@@ -182,6 +183,18 @@ impl Table<'_> {
         };
         let name = format!("{}_lease", self.stage.name);
         Some(self.timed_index(&name, state, horizon))
+    }
+
+    /// When ready rows were published: what an external queue lost, and what it has not got.
+    fn queue_indexes(&self) -> Vec<Needed> {
+        let Some(handoff) = self.contract.queue_of(self.stage) else { return Vec::new() };
+        let states = self.stage.ready.iter().enumerate();
+        states
+            .map(|(index, state)| {
+                let number = if index == 0 { String::new() } else { (index + 1).to_string() };
+                self.timed_index(&format!("{}_queued{number}", self.stage.name), *state, handoff.mark)
+            })
+            .collect()
     }
 
     /// Next to empty, so that the sweep of spent rows need not look at the backlog. MySQL has no such index.

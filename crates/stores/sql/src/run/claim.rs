@@ -7,24 +7,41 @@ use postrider_contract::StateId;
 use postrider_seams::row::{Claimed, Fields, Lease, RowId, Value};
 use postrider_seams::store::{Error, Want};
 
+use super::known::Free;
 use super::{Done, Opened, Run, ring};
 use crate::bind::{self, Given};
 
 impl Opened {
     pub async fn claim(&self, on: &impl Run, want: &Want) -> Result<Vec<Claimed>, Error> {
+        self.claim_free(on, want.limit, Free::All).await
+    }
+
+    pub(super) async fn claim_free(
+        &self,
+        on: &impl Run,
+        limit: u32,
+        free: Free,
+    ) -> Result<Vec<Claimed>, Error> {
         self.keep_known(on).await?;
         let mut claimed = match &self.program.groups {
-            None => self.claim_rows(on, want.limit).await?,
-            Some(groups) => self.claim_both(on, groups, want.limit).await?,
+            None => self.claim_rows(on, limit, free).await?,
+            Some(groups) => self.claim_both(on, groups, limit, free).await?,
         };
         self.join_claimed(on, &mut claimed).await;
         Ok(claimed)
     }
 
     /// Rows that keep no order.
-    pub(super) async fn claim_rows(&self, on: &impl Run, limit: u32) -> Result<Vec<Claimed>, Error> {
-        if let Some(shares) = &self.program.shares {
-            return self.claim_shares(on, shares, limit).await;
+    pub(super) async fn claim_rows(
+        &self,
+        on: &impl Run,
+        limit: u32,
+        free: Free,
+    ) -> Result<Vec<Claimed>, Error> {
+        match (&self.program.shares, free) {
+            (Some(shares), _) => return self.claim_shares(on, shares, limit, free).await,
+            (None, Free::OfPools) => return Ok(Vec::new()),
+            (None, Free::All) => {}
         }
         let mut claimed: Vec<Claimed> = Vec::new();
         for (index, script) in self.program.claim.iter().enumerate() {
@@ -106,7 +123,7 @@ impl Opened {
 
     /// Adds what is joined. The rows are claimed by now: if the join fails they come without their fields, and
     /// [`Opened::load`] tries again.
-    async fn join_claimed(&self, on: &impl Run, claimed: &mut [Claimed]) {
+    pub(super) async fn join_claimed(&self, on: &impl Run, claimed: &mut [Claimed]) {
         if self.program.join.is_none() {
             return;
         }

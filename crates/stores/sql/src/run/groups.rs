@@ -6,6 +6,7 @@ use postrider_seams::row::Claimed;
 use postrider_seams::store::Error;
 
 use super::claim::count;
+use super::known::Free;
 use super::ring::{Left, Look};
 use super::{Done, Opened, Run};
 use crate::GroupClaim;
@@ -25,9 +26,10 @@ impl Opened {
         on: &impl Run,
         groups: &GroupClaim,
         limit: u32,
+        free: Free,
     ) -> Result<Vec<Claimed>, Error> {
         let half = limit.saturating_add(u32::from(self.ring.flip())) / 2;
-        let mut claimed = self.claim_rows(on, half).await?;
+        let mut claimed = self.claim_rows(on, half, free).await?;
         let more_free = count(&claimed) >= half;
         for ordered in [true, false] {
             let left = limit.saturating_sub(count(&claimed));
@@ -37,7 +39,7 @@ impl Opened {
             let more = if ordered {
                 self.claim_groups(on, groups, left).await
             } else {
-                self.claim_rows(on, left).await
+                self.claim_rows(on, left, free).await
             };
             match more {
                 Ok(more) => claimed.extend(more),

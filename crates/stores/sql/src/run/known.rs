@@ -42,6 +42,14 @@ pub(super) struct Pool {
     pub wait: Duration,
 }
 
+/// Which of the rows that keep no order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Free {
+    All,
+    /// The others go by an external queue.
+    OfPools,
+}
+
 /// The pool in a share's key; empty where the rows have none.
 fn pool_in(key: &str) -> &str {
     let rest = key.get(1..).unwrap_or_default();
@@ -115,8 +123,11 @@ impl Known {
     }
 
     /// So many rows evenly among the next shares. Those of limited pools get one try each, which `tried` remembers.
-    pub fn plan(&self, rows: u32, most: usize, tried: &mut HashSet<String>) -> Vec<Share> {
+    pub fn plan(&self, rows: u32, most: usize, free: Free, tried: &mut HashSet<String>) -> Vec<Share> {
         let mut state = self.lock();
+        if free == Free::OfPools {
+            state.free.retain(|key| !pool_in(key).is_empty());
+        }
         let mut chosen: Vec<Share> = Vec::new();
         let most = most.min(rows as usize);
         for _ in 0..state.free.len() {
@@ -206,10 +217,10 @@ mod tests {
     fn j9_rows_are_shared_out_evenly_and_in_turn() {
         let known = Known::default();
         known.seen(keys(&["f\ta", "f\tb", "f\tc"]), None);
-        let plan = known.plan(2, 100, &mut HashSet::new());
+        let plan = known.plan(2, 100, Free::All, &mut HashSet::new());
         let first: Vec<String> = plan.iter().map(|share| share.key.clone()).collect();
         assert_eq!(plan.iter().map(|share| share.most).collect::<Vec<_>>(), [1, 1]);
-        let next = known.plan(2, 100, &mut HashSet::new());
+        let next = known.plan(2, 100, Free::All, &mut HashSet::new());
         assert!(!first.contains(&next[0].key), "who had no turn comes first");
     }
 
@@ -217,9 +228,9 @@ mod tests {
     fn j9_a_share_that_gave_less_is_left_alone() {
         let known = Known::default();
         known.seen(keys(&["f\ta"]), None);
-        let plan = known.plan(5, 100, &mut HashSet::new());
+        let plan = known.plan(5, 100, Free::All, &mut HashSet::new());
         known.yielded(&plan, &[]);
-        assert!(known.plan(5, 100, &mut HashSet::new()).is_empty());
+        assert!(known.plan(5, 100, Free::All, &mut HashSet::new()).is_empty());
     }
 
     #[test]
@@ -228,11 +239,19 @@ mod tests {
         let pools = known.seen(keys(&["fp\ta", "f\ta"]), None);
         known.set_pools(&pools, limited("p"));
         let mut tried = HashSet::new();
-        let plan = known.plan(4, 100, &mut tried);
+        let plan = known.plan(4, 100, Free::All, &mut tried);
         assert_eq!(plan.iter().filter(|share| share.limited.as_deref() == Some("p")).count(), 1);
         known.yielded(&plan, &[]);
-        assert!(known.plan(4, 100, &mut tried).is_empty());
-        assert_eq!(known.plan(4, 100, &mut HashSet::new()).len(), 1);
+        assert!(known.plan(4, 100, Free::All, &mut tried).is_empty());
+        assert_eq!(known.plan(4, 100, Free::All, &mut HashSet::new()).len(), 1);
+    }
+
+    #[test]
+    fn j3_with_a_queue_only_rows_of_pools_are_planned() {
+        let known = Known::default();
+        known.seen(keys(&["f\ta", "fp\ta", "f\tb"]), None);
+        let plan = known.plan(9, 100, Free::OfPools, &mut HashSet::new());
+        assert_eq!(plan.iter().map(|share| share.key.as_str()).collect::<Vec<_>>(), ["fp\ta"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use postrider_seams::row::{Claimed, RowId, Value};
 use postrider_seams::store::Error;
 
 use super::claim::count;
-use super::known::Pool;
+use super::known::{Free, Pool};
 use super::{Opened, Run};
 use crate::bind::{self, Given, Groups, Share, Shares};
 use crate::{Dialect, Script, ShareClaim};
@@ -97,6 +97,7 @@ impl Opened {
         on: &impl Run,
         shares: &ShareClaim,
         limit: u32,
+        free: Free,
     ) -> Result<Vec<Claimed>, Error> {
         let mut claimed: Vec<Claimed> = Vec::new();
         let (mut looked, mut tried) = (false, HashSet::new());
@@ -105,7 +106,7 @@ impl Opened {
             if left == 0 {
                 break;
             }
-            let plan = self.known.plan(left, most_shares(on.dialect()), &mut tried);
+            let plan = self.known.plan(left, most_shares(on.dialect()), free, &mut tried);
             if plan.is_empty() {
                 if looked {
                     break;

@@ -142,6 +142,34 @@ fn snapshot(contract: &Contract, dialect: Dialect) -> String {
             .expect("writing to a String can't fail");
             shown.insert(title, steps);
         }
+        text.push_str(&with_queue(&resolved, &stage.name, dialect, &shape));
+    }
+    text
+}
+
+/// What a lane with an external queue has besides.
+fn with_queue(contract: &Contract, stage: &str, dialect: Dialect, shape: &Shape) -> String {
+    let contract = contract.clone().with_queue();
+    let stage = contract.stage(stage).expect("it was there");
+    let program = render(&contract, stage, dialect, shape).expect("it renders");
+    let Some(handoff) = &program.handoff else { return String::new() };
+    let indexes = ddl::missing(&contract, shape, &[], dialect).expect("it renders");
+    let mut text = String::new();
+    for statement in indexes.iter().filter(|statement| statement.contains("_queued")) {
+        write!(text, "\n-- create, with a queue\n{statement};\n").expect("writing to a String can't fail");
+    }
+    let mut scripts =
+        vec![("claim by key".to_owned(), &handoff.claim), ("standing".to_owned(), &handoff.standing)];
+    let offers =
+        handoff.due.iter().enumerate().map(|(index, script)| (format!("offer {}", index + 1), script));
+    scripts.extend(offers);
+    let recalls = handoff.recall.iter().enumerate();
+    scripts.extend(recalls.map(|(index, script)| (format!("recall {}", index + 1), script)));
+    for transition in [postrider_contract::Transition::Released, postrider_contract::Transition::Retry] {
+        scripts.push((format!("settle {transition}, each"), &program.settle[&transition].each));
+    }
+    for (title, script) in scripts {
+        text.push_str(&show(script).replace("{title}", &format!("{}, with a queue: {title}", stage.name)));
     }
     text
 }

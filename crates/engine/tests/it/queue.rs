@@ -1,0 +1,303 @@
+//! A lane with an external queue, on a queue in memory that can be taken away.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_contract::Contract;
+use postrider_engine::{Engine, Health, Lane};
+use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
+use postrider_seams::{Failure, Outcome, Receipt as Delivered, RowId, Store as _, Transport, Value};
+use postrider_store_memory::{MemoryStore, MemoryTable, PoolLimits, Row};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::bench::{Even, Plain, Scripted, count, limits, until};
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// Pointers in memory. It looks at the table when a pointer is acknowledged.
+struct Pointers {
+    table: Arc<MemoryTable>,
+    waiting: Mutex<VecDeque<Option<RowId>>>,
+    held: Mutex<BTreeMap<String, Option<RowId>>>,
+    arrived: Notify,
+    away: AtomicBool,
+    published: AtomicUsize,
+    received: AtomicUsize,
+    acknowledged: AtomicUsize,
+}
+
+impl Pointers {
+    fn new(table: &Arc<MemoryTable>) -> Arc<Self> {
+        Arc::new(Self {
+            table: Arc::clone(table),
+            waiting: Mutex::default(),
+            held: Mutex::default(),
+            arrived: Notify::new(),
+            away: AtomicBool::new(false),
+            published: AtomicUsize::new(0),
+            received: AtomicUsize::new(0),
+            acknowledged: AtomicUsize::new(0),
+        })
+    }
+
+    fn put(&self, row: Option<&str>) {
+        self.waiting.lock().expect("no panic").push_back(row.map(|row| RowId::Text(row.into())));
+        self.arrived.notify_one();
+    }
+
+    fn answer(&self) -> Result<(), Error> {
+        if self.away.load(SeqCst) { Err(Error::Away("the queue is away".to_owned())) } else { Ok(()) }
+    }
+}
+
+#[async_trait]
+impl Queue for Pointers {
+    fn receivers(&self) -> usize {
+        1
+    }
+
+    async fn publish(&self, rows: &[RowId], _deadline: Instant) -> Vec<Result<(), Error>> {
+        let publish = |row: &RowId| {
+            self.answer()?;
+            self.published.fetch_add(1, SeqCst);
+            self.waiting.lock().expect("no panic").push_back(Some(row.clone()));
+            self.arrived.notify_one();
+            Ok(())
+        };
+        rows.iter().map(publish).collect()
+    }
+
+    async fn receive(&self, most: usize) -> Result<Vec<Pointer>, Error> {
+        self.answer()?;
+        let _ = tokio::time::timeout(Duration::from_secs(1), self.arrived.notified()).await;
+        let mut waiting = self.waiting.lock().expect("no panic");
+        let mut pointers = Vec::new();
+        while pointers.len() < most {
+            let Some(row) = waiting.pop_front() else { break };
+            let receipt = self.received.fetch_add(1, SeqCst).to_string();
+            self.held.lock().expect("no panic").insert(receipt.clone(), row.clone());
+            pointers.push(Pointer { row, receipt: Receipt(receipt) });
+        }
+        if !waiting.is_empty() {
+            self.arrived.notify_one();
+        }
+        Ok(pointers)
+    }
+
+    async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error> {
+        self.answer()?;
+        for receipt in receipts {
+            let row = self
+                .held
+                .lock()
+                .expect("no panic")
+                .remove(&receipt.0)
+                .expect("it was received, and not yet told of");
+            let state = row.and_then(|row| self.table.row(&row)).and_then(|row| row.get("status").cloned());
+            assert_ne!(state, Some(Value::Text("QUEUED".to_owned())), "acknowledged before it was claimed");
+            self.acknowledged.fetch_add(1, SeqCst);
+        }
+        Ok(())
+    }
+
+    async fn give_back(&self, receipts: &[Receipt], _after: Duration) -> Result<(), Error> {
+        for receipt in receipts {
+            let row = self.held.lock().expect("no panic").remove(&receipt.0).expect("it was received");
+            self.waiting.lock().expect("no panic").push_back(row);
+        }
+        self.arrived.notify_one();
+        Ok(())
+    }
+
+    async fn probe(&self) -> Result<(), Error> {
+        self.answer()
+    }
+
+    async fn declare(&self) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+}
+
+fn contract() -> Contract {
+    let text = Contract::builtin("dispatch_jobs").expect("a built-in");
+    Contract::parse("dispatch_jobs.toml", text).expect("a sound contract").with_queue()
+}
+
+fn job(table: &MemoryTable, id: &str, more: &[(&str, Value)]) {
+    let text = |text: &str| Value::Text(text.to_owned());
+    let mut row: Row = BTreeMap::from([
+        ("id".to_owned(), text(id)),
+        ("status".to_owned(), text("QUEUED")),
+        ("attempt_count".to_owned(), Value::Int(0)),
+        ("created_at".to_owned(), Value::Int(table.now())),
+        ("queued_at".to_owned(), Value::Int(table.now())),
+        ("mode".to_owned(), text("IMMEDIATE")),
+    ]);
+    row.extend(more.iter().map(|(column, value)| ((*column).to_owned(), value.clone())));
+    table.insert(row);
+}
+
+fn start(table: &Arc<MemoryTable>, queue: &Arc<Pointers>, transport: &Arc<Scripted>, worker: &str) -> Engine {
+    let engine = Engine::new(Arc::new(Even));
+    engine.start(Lane {
+        name: "webhooks".to_owned(),
+        contract: Arc::new(contract()),
+        stage: 0,
+        store: MemoryStore::open(table, 0, worker),
+        composer: Arc::new(Plain { limit: 1024 * 1024 }),
+        transport: Arc::clone(transport) as Arc<dyn Transport>,
+        queue: Some(Arc::clone(queue) as Arc<dyn Queue>),
+        limits: limits(),
+    });
+    engine
+}
+
+fn health(engine: &Engine) -> Health {
+    engine.handle().lane("webhooks").expect("the lane is there").health
+}
+
+fn queued(table: &MemoryTable, id: &str) -> bool {
+    let row = table.row(&RowId::Text(id.into())).expect("the row is there");
+    row.get("status") == Some(&Value::Text("QUEUED".to_owned()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn j3_what_a_pointer_names_is_claimed_and_nothing_else() {
+    let table = MemoryTable::new(contract());
+    let queue = Pointers::new(&table);
+    let transport = Arc::new(Scripted::delivers());
+    for id in ["a", "b", "c"] {
+        job(&table, id, &[]);
+    }
+    let engines = [start(&table, &queue, &transport, "one"), start(&table, &queue, &transport, "two")];
+    for row in [Some("a"), None, Some("b"), Some("a"), Some("nobody")] {
+        queue.put(row);
+    }
+    until("all are told of", MINUTE, || queue.acknowledged.load(SeqCst) == 5).await;
+    until("delivered", MINUTE, || count(&table, "COMPLETED") == 2).await;
+    tokio::time::sleep(MINUTE).await;
+    assert!(queued(&table, "c"), "it waits for its pointer");
+    assert_eq!((transport.times("a"), transport.times("b"), transport.total()), (1, 1, 2));
+    assert!(engines.iter().all(|engine| health(engine) == Health::Running));
+}
+
+#[tokio::test(start_paused = true)]
+async fn j3_what_the_queue_refuses_waits_in_the_table_and_comes_by_itself() {
+    let table = MemoryTable::new(contract());
+    let queue = Pointers::new(&table);
+    queue.away.store(true, SeqCst);
+    let transport = Arc::new(Scripted::delivers());
+    job(&table, "late", &[("status", Value::Text("PENDING".to_owned())), ("queued_at", Value::Null)]);
+    job(&table, "back", &[("queued_at", Value::Null)]);
+    let engine = start(&table, &queue, &transport, "one");
+    until("it says so", MINUTE, || matches!(health(&engine), Health::QueueAway { .. })).await;
+    assert!(health(&engine).is_ready(), "the instance still takes jobs");
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!(transport.total(), 0, "nothing is on its way");
+    assert_eq!(count(&table, "PENDING") + count(&table, "QUEUED"), 2);
+    queue.away.store(false, SeqCst);
+    until("delivered", MINUTE, || count(&table, "COMPLETED") == 2).await;
+    until("it is well", MINUTE, || health(&engine) == Health::Running).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn j3_a_job_that_is_to_be_tried_again_is_published_once_each_time() {
+    let table = MemoryTable::new(contract());
+    let queue = Pointers::new(&table);
+    let tries = AtomicUsize::new(0);
+    let transport = Arc::new(Scripted::new(move |_| match tries.fetch_add(1, SeqCst) {
+        0 => Outcome::Retryable(Failure::new("503")),
+        1 => Outcome::Deferred(Failure { after: Some(Duration::from_secs(7)), ..Failure::new("busy") }),
+        _ => Outcome::Delivered(Delivered::default()),
+    }));
+    job(&table, "a", &[("retry_strategy", Value::Text("fixed".to_owned()))]);
+    let _engine = start(&table, &queue, &transport, "one");
+    queue.put(Some("a"));
+    until("delivered", 3 * MINUTE, || count(&table, "COMPLETED") == 1).await;
+    assert_eq!((transport.total(), queue.published.load(SeqCst)), (3, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn j3_what_the_queue_lost_is_published_again_after_a_quarter_of_an_hour() {
+    let table = MemoryTable::new(contract());
+    let queue = Pointers::new(&table);
+    let transport = Arc::new(Scripted::delivers());
+    job(&table, "a", &[]);
+    let began = Instant::now();
+    let _engine = start(&table, &queue, &transport, "one");
+    until("delivered", 20 * MINUTE, || count(&table, "COMPLETED") == 1).await;
+    let minutes = began.elapsed().as_secs() / 60;
+    assert!((15..18).contains(&minutes), "after {minutes} minutes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn j8_j9_ordered_jobs_and_those_of_pools_need_no_pointer() {
+    let table = MemoryTable::new(contract());
+    table.set_pool("narrow", PoolLimits { concurrency: Some(1), ..PoolLimits::default() });
+    let queue = Pointers::new(&table);
+    let transport = Arc::new(Scripted::delivers());
+    let text = |text: &str| Value::Text(text.to_owned());
+    for (n, id) in ["o1", "o2", "o3"].into_iter().enumerate() {
+        let sequence = Value::Int(i64::try_from(n).expect("small"));
+        job(
+            &table,
+            id,
+            &[("group_key", text("g")), ("mode", text("BLOCK_ON_ERROR")), ("sequence", sequence)],
+        );
+    }
+    job(&table, "p", &[("dispatch_pool_id", text("narrow"))]);
+    job(&table, "plain", &[]);
+    let _engine = start(&table, &queue, &transport, "one");
+    // Theirs only tell the lane to look.
+    for row in ["o3", "p"] {
+        queue.put(Some(row));
+    }
+    until("delivered", MINUTE, || count(&table, "COMPLETED") == 4).await;
+    let sent = transport.sent.lock().expect("no panic").clone();
+    let ordered: Vec<&String> = sent.iter().filter(|row| row.starts_with('o')).collect();
+    assert_eq!(ordered, ["o1", "o2", "o3"]);
+    assert!(queued(&table, "plain"));
+    assert_eq!(queue.published.load(SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn j17_a_paused_lane_leaves_the_queue_alone() {
+    let table = MemoryTable::new(contract());
+    let queue = Pointers::new(&table);
+    let transport = Arc::new(Scripted::delivers());
+    let store = MemoryStore::open(&table, 0, "operator");
+    store.set_paused("webhooks", true).await.expect("memory is there");
+    let engine = start(&table, &queue, &transport, "one");
+    until("paused", MINUTE, || health(&engine) == Health::Paused).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let before = queue.received.load(SeqCst);
+    job(&table, "a", &[]);
+    queue.put(Some("a"));
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!(queue.received.load(SeqCst), before, "it does not drain the queue");
+    store.set_paused("webhooks", false).await.expect("memory is there");
+    until("delivered", MINUTE, || count(&table, "COMPLETED") == 1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn j3_a_lane_that_drains_leaves_what_it_has_not_claimed_to_others() {
+    let table = MemoryTable::new(contract());
+    let queue = Pointers::new(&table);
+    let slow = Arc::new(Scripted::delivers().taking(Duration::from_millis(100)));
+    for n in 0..300 {
+        job(&table, &format!("{n:03}"), &[]);
+        queue.put(Some(&format!("{n:03}")));
+    }
+    let engine = start(&table, &queue, &slow, "one");
+    until("some are delivered", MINUTE, || count(&table, "COMPLETED") > 10).await;
+    assert_eq!(engine.drain(MINUTE).await.left, 0);
+    assert!(queue.held.lock().expect("no panic").is_empty(), "every pointer was told of, or went back");
+    assert!(count(&table, "COMPLETED") < 300, "it was stopped in the middle");
+    let _other = start(&table, &queue, &slow, "two");
+    until("the other delivers the rest", 2 * MINUTE, || count(&table, "COMPLETED") == 300).await;
+    assert_eq!(slow.total(), 300, "each once");
+}

@@ -1,0 +1,100 @@
+//! `[queues.NAME]`: an external queue that hands jobs over.
+
+use std::time::Duration;
+
+use postrider_seams::Secret;
+
+use super::reader::Reader;
+use super::secret::References;
+use crate::wiring::{QueueKind, queue_mistakes};
+
+/// A queue to connect to.
+#[derive(Debug, Clone)]
+pub struct QueueSettings {
+    pub name: String,
+    pub kind: QueueKind,
+    pub url: Secret,
+    beside: Vec<(String, Secret)>,
+    /// What the broker calls it: a stream, a queue.
+    pub queue: String,
+    /// NATS: where pointers are published, and the consumer that all workers share.
+    pub subject: Option<String>,
+    pub consumer: Option<String>,
+    /// How long the broker waits for an acknowledgement before a pointer goes to another.
+    pub patience: Duration,
+    /// How long whoever makes a job waits for the broker.
+    pub publish_timeout: Duration,
+}
+
+/// What the broker's own settings may say beside its URL.
+const OPTIONS: [&str; 18] = [
+    "account",
+    "allow_plaintext_auth",
+    "batch",
+    "ca_file",
+    "cert_file",
+    "channels",
+    "concurrency",
+    "connect_timeout",
+    "credentials_file",
+    "domain",
+    "endpoint",
+    "heartbeat",
+    "key_file",
+    "name",
+    "nkey",
+    "requests",
+    "tls",
+    "token",
+];
+
+impl QueueSettings {
+    /// `None` where a mistake was noted.
+    pub fn read(name: String, mut reader: Reader<'_>) -> Option<Self> {
+        let url = reader.secret("url", References::NoFiles);
+        let url = reader.required("url", url, "url = \"nats://host:4222\" (or amqp:, sqs:)");
+        let kind = url.as_ref().and_then(|url| match QueueKind::of(url.value.reveal()) {
+            Ok(kind) => Some(kind),
+            Err(text) => {
+                reader.wrong_at(url.place.clone(), reader.key("url"), text);
+                None
+            }
+        });
+        let queue = reader.text("queue").map(|found| found.value);
+        let queue = reader.required("queue", queue, "queue = \"jobs\": the name of the stream or queue");
+        let subject = reader.text("subject").map(|found| found.value);
+        let consumer = reader.text("consumer").map(|found| found.value);
+        let patience = reader.duration("patience", Duration::from_secs(5)..=Duration::from_hours(12));
+        let timeouts = Duration::from_millis(100)..=Duration::from_secs(30);
+        let publish_timeout = reader.duration("publish_timeout", timeouts);
+        let user = reader.text("user").map(|found| Secret::new(found.value));
+        let password = reader.secret("password", References::All).map(|found| found.value);
+        let mut beside: Vec<(String, Secret)> = OPTIONS
+            .into_iter()
+            .filter_map(|key| Some((key.to_owned(), Secret::new(reader.option(key)?))))
+            .collect();
+        beside.extend(user.map(|user| ("user".to_owned(), user)));
+        beside.extend(password.map(|password| ("password".to_owned(), password)));
+        let made = kind.zip(url).zip(queue).map(|((kind, url), queue)| Self {
+            name,
+            kind,
+            url: url.value,
+            beside,
+            queue,
+            subject,
+            consumer,
+            patience: patience.unwrap_or(postrider_queues::PATIENCE),
+            publish_timeout: publish_timeout.unwrap_or(Duration::from_secs(2)),
+        });
+        for text in made.iter().flat_map(queue_mistakes) {
+            reader.wrong(text);
+        }
+        reader.finish();
+        made
+    }
+
+    /// What stands beside the URL.
+    pub fn beside(&self) -> Vec<(String, String)> {
+        self.beside.iter().map(|(key, value)| (key.clone(), value.reveal().to_owned())).collect()
+    }
+}

@@ -1,0 +1,88 @@
+//! External queues: which URL means which, and one of each for a lane and the API together.
+
+use std::sync::{Arc, PoisonError};
+
+use postrider_queues::{AmqpQueue, Handed, NatsNames, NatsQueue, SqsQueue, Watched};
+use postrider_seams::queue::Handing;
+use postrider_seams::store::Error;
+use postrider_seams::{Queue, Store};
+use {postrider_transport_amqp as amqp, postrider_transport_nats as nats, postrider_transport_sqs as sqs};
+
+use super::Wiring;
+use super::kinds::QueueKind;
+use crate::failure::Failure;
+use crate::settings::{LaneSettings, QueueSettings};
+
+/// The consumer that all workers of a NATS queue share, unless they are told otherwise.
+const CONSUMER: &str = "postrider";
+
+fn connect(settings: &QueueSettings, lane: &str) -> Result<Arc<dyn Queue>, String> {
+    let timeout = settings.publish_timeout;
+    Ok(match settings.kind {
+        QueueKind::Nats => Arc::new(Watched::new(nats_queue(settings)?, lane, timeout)),
+        QueueKind::Amqp => Arc::new(Watched::new(amqp_queue(settings)?, lane, timeout)),
+        QueueKind::Sqs => Arc::new(Watched::new(sqs_queue(settings)?, lane, timeout)),
+    })
+}
+
+fn nats_queue(settings: &QueueSettings) -> Result<NatsQueue, String> {
+    let names = NatsNames {
+        stream: settings.queue.clone(),
+        subject: settings.subject.clone().unwrap_or_else(|| settings.queue.clone()),
+        consumer: settings.consumer.clone().unwrap_or_else(|| CONSUMER.to_owned()),
+    };
+    let broker = nats::Settings::from_url(settings.url.reveal(), &settings.beside());
+    let queue = broker.and_then(|broker| NatsQueue::new(broker, names, settings.patience));
+    queue.map_err(|mistakes| mistakes.to_string())
+}
+
+fn amqp_queue(settings: &QueueSettings) -> Result<AmqpQueue, String> {
+    let broker = amqp::Settings::from_url(settings.url.reveal(), &settings.beside());
+    let queue = broker.and_then(|broker| AmqpQueue::new(broker, settings.queue.clone()));
+    queue.map_err(|mistakes| mistakes.to_string())
+}
+
+fn sqs_queue(settings: &QueueSettings) -> Result<SqsQueue, String> {
+    let broker = sqs::Settings::from_url(settings.url.reveal(), &settings.beside());
+    let queue = broker.and_then(|broker| SqsQueue::new(broker, settings.queue.clone(), settings.patience));
+    queue.map_err(|mistakes| mistakes.to_string())
+}
+
+/// Every mistake in a queue's settings. Connects to nothing.
+pub fn queue_mistakes(settings: &QueueSettings) -> Vec<String> {
+    let made = match settings.kind {
+        QueueKind::Nats => nats_queue(settings).err(),
+        QueueKind::Amqp => amqp_queue(settings).err(),
+        QueueKind::Sqs => sqs_queue(settings).err(),
+    };
+    let mut mistakes: Vec<String> = made.into_iter().collect();
+    if settings.kind != QueueKind::Nats && (settings.subject.is_some() || settings.consumer.is_some()) {
+        mistakes.push("subject and consumer are for NATS".to_owned());
+    }
+    mistakes
+}
+
+impl Wiring {
+    /// The lane's external queue, if it has one. Nothing is connected yet.
+    pub fn queue(&self, lane: &LaneSettings) -> Result<Option<Arc<dyn Queue>>, Failure> {
+        let Some(name) = &lane.queue else { return Ok(None) };
+        let mut made = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = made.get(name) {
+            return Ok(Some(Arc::clone(queue)));
+        }
+        let queue = connect(&self.queue_settings[name], &lane.name)
+            .map_err(|text| Failure::Failed(format!("queue `{name}`: {text}")))?;
+        made.insert(name.clone(), Arc::clone(&queue));
+        Ok(Some(queue))
+    }
+
+    /// What hands fresh jobs to the lane's queue, if it has one.
+    pub async fn handing(&self, lane: &LaneSettings) -> Result<Option<Arc<dyn Handing>>, Error> {
+        let queue = self.queue(lane).map_err(|failure| {
+            Error::new(postrider_seams::store::Class::Misconfigured, failure.to_string())
+        })?;
+        let Some(queue) = queue else { return Ok(None) };
+        let store: Arc<dyn Store> = self.open(lane).await?;
+        Ok(Some(Arc::new(Handed::new(queue, store))))
+    }
+}

@@ -1,0 +1,60 @@
+//! A broker of the test's own for the lane's queue, which can be taken away.
+
+use postrider_services::{Ministack, Nats, RabbitMq};
+
+use crate::rig::database::Kind;
+
+pub enum Broker {
+    Nats(Nats),
+    Amqp(RabbitMq),
+    Sqs(Ministack),
+}
+
+impl Broker {
+    /// The one that `POSTRIDER_CRASH_QUEUE` names, by default NATS, and the database that goes with it: every broker and every
+    /// database once.
+    pub fn wanted() -> (Self, Kind) {
+        let name = std::env::var("POSTRIDER_CRASH_QUEUE").unwrap_or_else(|_| "nats".to_owned());
+        tokio::task::block_in_place(|| match name.as_str() {
+            "nats" => (Self::Nats(Nats::start("").expect("NATS starts")), Kind::Postgres),
+            "amqp" => (Self::Amqp(RabbitMq::start("").expect("RabbitMQ starts")), Kind::MariaDb),
+            "sqs" => (Self::Sqs(Ministack::start().expect("Ministack starts")), Kind::Sqlite),
+            other => panic!("POSTRIDER_CRASH_QUEUE is nats, amqp or sqs, not {other}"),
+        })
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Nats(_) => "NATS",
+            Self::Amqp(_) => "AMQP",
+            Self::Sqs(_) => "SQS",
+        }
+    }
+
+    pub fn url(&self) -> String {
+        match self {
+            Self::Nats(server) => server.url(),
+            Self::Amqp(server) => server.url(),
+            Self::Sqs(server) => server.url(),
+        }
+    }
+
+    /// SIGKILL where the broker promises to survive that; the emulator of SQS ends in order.
+    pub fn take_away(&mut self) {
+        tokio::task::block_in_place(|| match self {
+            Self::Nats(server) => server.kill(),
+            Self::Amqp(server) => server.kill(),
+            Self::Sqs(server) => server.stop(),
+        });
+    }
+
+    /// On the same port, with what it had.
+    pub fn bring_back(&mut self) {
+        tokio::task::block_in_place(|| match self {
+            Self::Nats(server) => server.start_again(),
+            Self::Amqp(server) => server.start_again(),
+            Self::Sqs(server) => server.start_again(),
+        })
+        .expect("the broker starts again");
+    }
+}

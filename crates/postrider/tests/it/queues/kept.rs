@@ -1,0 +1,73 @@
+//! Ordered groups and pools: no queue can keep their promises, so the table does.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::site::{Site, nats};
+use crate::rig::database::Kind;
+use crate::rig::hooks::Reply;
+use crate::rig::wait::{PATIENCE, until};
+
+async fn order_and_limits_hold(kind: Kind) {
+    let broker = nats();
+    let script = |arrival: &crate::rig::hooks::Arrival, before| {
+        let refused = before == 0 && arrival.path == "/first";
+        Reply::status(if refused { 503 } else { 200 }).after(Duration::from_millis(40))
+    };
+    let mut site = Site::open_at(kind, &broker.url(), "", script).await;
+    let (one, two) = (site.start(), site.start());
+    let pool = json!({"code": "narrow", "name": "narrow", "concurrency": 1});
+    let (code, pool) = site.ask(&one, "POST", "/api/v1/dispatch-pools", &pool);
+    assert_eq!(code, 201, "{pool}");
+    let pool = pool["id"].as_str().expect("an id").to_owned();
+    let mut ordered = Vec::new();
+    for n in 0..12 {
+        let path = if n == 3 { "first" } else { "hook" };
+        let job = json!({
+            "targetUrl": site.receiver.url(path), "messageGroup": "g", "mode": "BLOCK_ON_ERROR",
+            "sequence": n, "retryStrategy": "[1]"
+        });
+        ordered.push(site.make(if n % 2 == 0 { &one } else { &two }, &job).0);
+        let job = json!({"targetUrl": site.receiver.url("pool"), "dispatchPoolId": pool});
+        site.make(&two, &job);
+        site.make(&one, &json!({}));
+    }
+    until("all are delivered", PATIENCE, || async {
+        (site.sql.count("dispatch_jobs WHERE status = 'COMPLETED'").await? == 36).then_some(())
+    })
+    .await;
+    let journal = site.receiver.journal();
+    let taken: Vec<&str> = journal
+        .iter()
+        .filter(|arrival| arrival.answered.is_some_and(|(_, status)| status == 200))
+        .map(crate::rig::hooks::Arrival::id)
+        .filter(|id| ordered.iter().any(|known| known == id))
+        .collect();
+    assert_eq!(taken, ordered, "in their order");
+    let mut pooled: Vec<(u64, u64)> = journal
+        .iter()
+        .filter(|arrival| arrival.path == "/pool")
+        .map(|arrival| (arrival.came, arrival.answered.expect("it was answered").0))
+        .collect();
+    pooled.sort_unstable();
+    assert!(pooled.windows(2).all(|two| two[0].1 < two[1].0), "one at a time: {pooled:?}");
+    for worker in [one, two] {
+        site.home.stop(worker).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn j8_j9_order_and_limits_hold_beside_a_queue_on_postgres() {
+    order_and_limits_hold(Kind::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn j8_j9_order_and_limits_hold_beside_a_queue_on_mariadb() {
+    order_and_limits_hold(Kind::MariaDb).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn j8_j9_order_and_limits_hold_beside_a_queue_on_sqlite() {
+    order_and_limits_hold(Kind::Sqlite).await;
+}

@@ -1,0 +1,57 @@
+//! Settings of queues that can't work are told before anything starts.
+
+use crate::shop::Shop;
+
+const REST: &str = "[stores.main]\nurl = \"sqlite:app.db\"\n[transports.hooks]\nurl = \"webhook://\"\n\
+    [transports.out]\nurl = \"file:outbox\"\n[mail]\nfrom = \"shop@example.com\"\n";
+
+fn told(settings: &str) -> String {
+    let shop = Shop::new(Some(&format!("{REST}{settings}")));
+    let said = shop.run(&["check"]);
+    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
+    said.err
+}
+
+#[test]
+fn j3_what_is_wrong_with_a_queue_is_told_with_its_remedy() {
+    let lane = "[lanes.jobs]\ncontract = \"dispatch_jobs\"\ntransport = \"hooks\"\nqueue = \"jobs\"\n";
+    let queue = "[queues.jobs]\nurl = \"nats://127.0.0.1:4222\"\nqueue = \"jobs\"\n";
+    for (settings, words) in [
+        (lane.to_owned(), "no [queues.jobs]"),
+        (format!("{lane}[queues.jobs]\nurl = \"nats://127.0.0.1:4222\"\n"), "queue = \"jobs\""),
+        (format!("{lane}[queues.jobs]\nqueue = \"jobs\"\n"), "url = \"nats://host:4222\""),
+        (
+            format!("{lane}[queues.jobs]\nurl = \"kafka://127.0.0.1\"\nqueue = \"jobs\"\n"),
+            "`kafka:` is not known",
+        ),
+        (format!("{lane}{queue}speed = 9\n"), "queues.jobs.speed"),
+        (format!("{lane}{}", queue.replace("\"jobs\"", "\"a.b\"")), "no blank"),
+        (
+            format!("{lane}[queues.jobs]\nurl = \"sqs://eu-west-1\"\nqueue = \"jobs.fifo\"\n"),
+            "standard queue",
+        ),
+        (format!("{lane}[queues.jobs]\nurl = \"amqp://localhost\"\nqueue = \"amq.x\"\n"), "amq."),
+        (
+            format!("{lane}[queues.jobs]\nurl = \"amqp://localhost\"\nqueue = \"x\"\nsubject = \"y\"\n"),
+            "for NATS",
+        ),
+        (format!("{lane}single = true\n{queue}"), "single = true"),
+        (format!("{lane}{queue}{}", lane.replace("lanes.jobs", "lanes.more")), "a queue of its own"),
+        (
+            format!(
+                "[lanes.mail]\ncontract = \"mail_outbox\"\ntransport = \"out\"\nqueue = \"jobs\"\n{queue}"
+            ),
+            "hands nothing to a queue",
+        ),
+        (
+            format!(
+                "{lane}[queues.jobs]\nurl = \"nats://user:secret@broker.example:4222\"\nqueue = \"jobs\"\n"
+            ),
+            "credentials in plain text",
+        ),
+    ] {
+        let err = told(&settings);
+        assert!(err.contains(words), "{words}:\n{err}");
+        assert!(!err.contains("secret@"), "no password is shown:\n{err}");
+    }
+}

@@ -1,0 +1,69 @@
+//! What the name of a queue may be, at each broker: told before anything connects.
+
+use postrider_broker::Mistakes;
+
+/// A stream of JetStream, or a consumer.
+pub(crate) fn stream(what: &str, name: &str) -> Option<String> {
+    let plain = |c: char| !c.is_control() && !c.is_whitespace() && !".*>/\\".contains(c);
+    let fine = (1..=255).contains(&name.len()) && name.chars().all(plain);
+    (!fine).then(|| format!("{what} must have 1 to 255 characters, and no blank, '.', '*', '>', '/' or '\\'"))
+}
+
+/// A subject without wildcards.
+pub(crate) fn subject(name: &str) -> Option<String> {
+    let token = |token: &str| {
+        !token.is_empty()
+            && !token.contains(|c: char| c.is_control() || c.is_whitespace() || "*>".contains(c))
+    };
+    let fine = name.len() <= 255 && name.split('.').all(token) && !name.starts_with('$');
+    (!fine).then(|| "subject must be words with dots between them, without blanks, '*' and '>'".to_owned())
+}
+
+/// A queue of AMQP that the default exchange leads to.
+pub(crate) fn amqp(name: &str) -> Option<String> {
+    let fine = (1..=255).contains(&name.len())
+        && !name.starts_with("amq.")
+        && !name.contains(|c: char| c == '/' || c.is_control());
+    (!fine).then(|| "queue must have 1 to 255 bytes, no '/', and not begin with amq.".to_owned())
+}
+
+/// A standard queue of SQS: by name, or by URL.
+pub(crate) fn sqs(name: &str) -> Option<String> {
+    if name.strip_suffix(".fifo").is_some() {
+        return Some(
+            "queue must be a standard queue: a FIFO queue holds jobs back, and order is kept without it"
+                .to_owned(),
+        );
+    }
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_url = name.starts_with("https://") || name.starts_with("http://");
+    let fine = is_url || ((1..=80).contains(&name.len()) && name.bytes().all(plain));
+    (!fine).then(|| "queue must be a queue's URL, or 1 to 80 letters, digits, '-' and '_'".to_owned())
+}
+
+/// `Ok` where nothing is wrong.
+pub(crate) fn check(
+    broker: &'static str,
+    mistakes: impl IntoIterator<Item = Option<String>>,
+) -> Result<(), Mistakes> {
+    Mistakes::check(broker, mistakes.into_iter().flatten().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_a_broker_would_refuse_are_mistakes() {
+        assert!(["jobs", "postrider_jobs", "jobs-1"].iter().all(|name| stream("queue", name).is_none()));
+        assert!(["", "a.b", "a b", "a*", "a>", "a/b"].iter().all(|name| stream("queue", name).is_some()));
+        assert!(["jobs", "postrider.jobs"].iter().all(|name| subject(name).is_none()));
+        assert!(["", "a..b", "a.*", "a.>", "a b", "$JS.x"].iter().all(|name| subject(name).is_some()));
+        assert!(["jobs", "postrider.jobs"].iter().all(|name| amqp(name).is_none()));
+        assert!(["", "amq.jobs", "exchange/key"].iter().all(|name| amqp(name).is_some()));
+        assert!(
+            ["jobs", "https://sqs.eu-west-1.amazonaws.com/1/jobs"].iter().all(|name| sqs(name).is_none())
+        );
+        assert!(["", "jobs.fifo", "a b", "a.b"].iter().all(|name| sqs(name).is_some()));
+    }
+}

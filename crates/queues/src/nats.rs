@@ -1,0 +1,223 @@
+//! NATS JetStream: a stream that forgets what was acknowledged, and one durable consumer that all workers pull from.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::{AckPolicy, Consumer, pull};
+use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::jetstream::stream::{self, RetentionPolicy, Stream};
+use async_nats::jetstream::{AckKind, Message};
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::StreamExt as _;
+use postrider_broker::Mistakes;
+use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
+use postrider_seams::{RowId, Transport as _};
+use postrider_transport_nats::connection::Connection;
+use postrider_transport_nats::{Nats, Settings};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
+
+use crate::publish::publish;
+use crate::{AHEAD, ANSWER, IDLE, fault, name, pointer};
+
+/// Pointers that all workers together may hold unacknowledged.
+const PENDING: i64 = 20_000;
+
+/// What the parts of a queue are called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NatsNames {
+    pub stream: String,
+    pub subject: String,
+    pub consumer: String,
+}
+
+/// A queue in JetStream.
+pub struct NatsQueue {
+    nats: Nats,
+    names: NatsNames,
+    patience: Duration,
+    /// The consumer, as long as its connection lives.
+    held: Mutex<Option<Held>>,
+}
+
+struct Held {
+    connection: Arc<Connection>,
+    consumer: Arc<Consumer<pull::Config>>,
+}
+
+impl NatsQueue {
+    /// Checks the settings; connects to nothing yet. Pointers that are not acknowledged within `patience` come again.
+    pub fn new(settings: Settings, names: NatsNames, patience: Duration) -> Result<Self, Mistakes> {
+        let mistakes = [
+            name::stream("queue", &names.stream),
+            name::subject(&names.subject),
+            name::stream("consumer", &names.consumer),
+        ];
+        name::check("NATS", mistakes)?;
+        Ok(Self { nats: Nats::new(settings)?, names, patience, held: Mutex::default() })
+    }
+
+    async fn connection(&self) -> Result<Arc<Connection>, Error> {
+        self.nats.link().connection(Instant::now() + ANSWER).await.map_err(fault)
+    }
+
+    fn absent(&self) -> Error {
+        Error::Refused(format!("there is no stream {}: run `postrider migrate`", self.names.stream))
+    }
+
+    /// The stream, or `None` where there is none.
+    async fn stream(&self, connection: &Connection) -> Result<Option<Stream>, Error> {
+        match asked(connection.context.get_stream(&self.names.stream)).await? {
+            Ok(stream) => Ok(Some(stream)),
+            Err(error) => match error.kind() {
+                GetStreamErrorKind::JetStream(answer) if answer.code() == 404 => Ok(None),
+                _ => Err(Error::Away(format!("stream {}: {error}", self.names.stream))),
+            },
+        }
+    }
+
+    async fn consumer(&self, connection: &Connection) -> Result<Consumer<pull::Config>, Error> {
+        let stream = self.stream(connection).await?.ok_or_else(|| self.absent())?;
+        let config = pull::Config {
+            durable_name: Some(self.names.consumer.clone()),
+            ack_policy: AckPolicy::Explicit,
+            ack_wait: self.patience,
+            max_ack_pending: PENDING,
+            ..pull::Config::default()
+        };
+        asked(stream.get_or_create_consumer(&self.names.consumer, config))
+            .await?
+            .map_err(|error| Error::Refused(format!("consumer {}: {error}", self.names.consumer)))
+    }
+
+    /// The consumer on a connection that lives.
+    async fn held(&self) -> Result<(Arc<Connection>, Arc<Consumer<pull::Config>>), Error> {
+        let mut held = self.held.lock().await;
+        if let Some(held) = held.as_ref().filter(|held| !held.connection.is_lost()) {
+            return Ok((Arc::clone(&held.connection), Arc::clone(&held.consumer)));
+        }
+        *held = None;
+        let connection = self.connection().await?;
+        let consumer = Arc::new(self.consumer(&connection).await?);
+        *held = Some(Held { connection: Arc::clone(&connection), consumer: Arc::clone(&consumer) });
+        Ok((connection, consumer))
+    }
+
+    async fn forget(&self) {
+        *self.held.lock().await = None;
+    }
+
+    async fn tell(&self, receipts: &[Receipt], kind: AckKind) -> Result<(), Error> {
+        let connection = self.connection().await?;
+        let client = connection.context.client();
+        let told = async {
+            for receipt in receipts {
+                client
+                    .publish(receipt.0.clone(), Bytes::from(kind))
+                    .await
+                    .map_err(|error| error.to_string())?;
+            }
+            client.flush().await.map_err(|error| error.to_string())
+        };
+        asked(told).await?.map_err(Error::Away)
+    }
+}
+
+/// An answer, if one comes in time.
+async fn asked<T>(question: impl IntoFuture<Output = T>) -> Result<T, Error> {
+    timeout(ANSWER, question).await.map_err(|_| Error::Away("JetStream does not answer in time".to_owned()))
+}
+
+/// What there is now; waits for the first, and then takes what came with it.
+async fn pull(consumer: &Consumer<pull::Config>, most: usize) -> Result<Vec<Message>, async_nats::Error> {
+    let mut messages = gathered(consumer.fetch().max_messages(most).messages().await?).await?;
+    if messages.is_empty() {
+        messages = gathered(consumer.batch().max_messages(1).expires(IDLE).messages().await?).await?;
+        if !messages.is_empty() && most > 1 {
+            // What came is ours already, whatever becomes of this.
+            if let Ok(more) = consumer.fetch().max_messages(most - 1).messages().await {
+                messages.extend(gathered(more).await.unwrap_or_default());
+            }
+        }
+    }
+    Ok(messages)
+}
+
+async fn gathered(mut batch: pull::Batch) -> Result<Vec<Message>, async_nats::Error> {
+    let mut messages = Vec::new();
+    while let Some(message) = batch.next().await {
+        match message {
+            Ok(message) => messages.push(message),
+            Err(error) if messages.is_empty() => return Err(error),
+            Err(_) => break,
+        }
+    }
+    Ok(messages)
+}
+
+#[async_trait]
+impl Queue for NatsQueue {
+    fn receivers(&self) -> usize {
+        1
+    }
+
+    async fn publish(&self, rows: &[RowId], deadline: Instant) -> Vec<Result<(), Error>> {
+        publish(&self.nats, &self.names.subject, rows, deadline).await
+    }
+
+    async fn receive(&self, most: usize) -> Result<Vec<Pointer>, Error> {
+        let (connection, consumer) = self.held().await?;
+        let pulled = asked(pull(&consumer, most.min(AHEAD.into()))).await;
+        let messages = match pulled {
+            Ok(Ok(messages)) if !connection.is_lost() || !messages.is_empty() => messages,
+            failed => {
+                self.forget().await;
+                let target = self.nats.settings().target();
+                return Err(match failed {
+                    Ok(Ok(_)) => Error::Away(format!("the connection to {target} was lost")),
+                    Ok(Err(error)) => Error::Away(format!("consumer {}: {error}", self.names.consumer)),
+                    Err(error) => error,
+                });
+            }
+        };
+        let pointers = messages.into_iter().filter_map(|message| {
+            let receipt = Receipt(message.reply.as_ref()?.to_string());
+            Some(Pointer { row: pointer::decode(&message.payload), receipt })
+        });
+        Ok(pointers.collect())
+    }
+
+    async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error> {
+        self.tell(receipts, AckKind::Ack).await
+    }
+
+    async fn give_back(&self, receipts: &[Receipt], after: Duration) -> Result<(), Error> {
+        self.tell(receipts, AckKind::Nak(Some(after).filter(|after| !after.is_zero()))).await
+    }
+
+    async fn probe(&self) -> Result<(), Error> {
+        self.nats.probe().await.map_err(fault)?;
+        let connection = self.connection().await?;
+        self.stream(&connection).await?.map(|_| ()).ok_or_else(|| self.absent())
+    }
+
+    async fn declare(&self) -> Result<Vec<String>, Error> {
+        let connection = self.connection().await?;
+        let mut made = Vec::new();
+        if self.stream(&connection).await?.is_none() {
+            let config = stream::Config {
+                name: self.names.stream.clone(),
+                subjects: vec![self.names.subject.clone()],
+                retention: RetentionPolicy::WorkQueue,
+                ..stream::Config::default()
+            };
+            asked(connection.context.create_stream(config))
+                .await?
+                .map_err(|error| Error::Refused(format!("stream {}: {error}", self.names.stream)))?;
+            made.push(format!("stream {} for the subject {}", self.names.stream, self.names.subject));
+        }
+        self.consumer(&connection).await?;
+        Ok(made)
+    }
+}

@@ -1,0 +1,54 @@
+//! Publishing: a pointer is a record for the broker's own transport.
+
+use bytes::Bytes;
+use postrider_broker::shorten;
+use postrider_seams::queue::Error;
+use postrider_seams::row::Detail;
+use postrider_seams::{Content, Envelope, Outcome, Record, RowId, Transport};
+use tokio::time::Instant;
+
+use crate::pointer;
+
+/// Publishes pointers as records for `topic`; one answer for each.
+pub(crate) async fn publish(
+    transport: &dyn Transport,
+    topic: &str,
+    rows: &[RowId],
+    deadline: Instant,
+) -> Vec<Result<(), Error>> {
+    let mut answers = Vec::with_capacity(rows.len());
+    for part in rows.chunks(transport.batch().max(1)) {
+        let envelopes: Vec<Envelope> = part.iter().map(|row| envelope(topic, row)).collect();
+        answers.extend(transport.deliver(&envelopes, deadline).await.into_iter().map(answer));
+    }
+    answers
+}
+
+fn envelope(topic: &str, row: &RowId) -> Envelope {
+    Envelope {
+        row: row.to_string(),
+        // One of its own for each publication: a broker that drops repeats must not drop the second of a row, which is
+        // there to be delivered again.
+        dedupe: format!("{:032x}", rand::random::<u128>()),
+        attempt: 1,
+        content: Content::Record(Record {
+            topic: topic.to_owned(),
+            key: None,
+            payload: Bytes::from(pointer::encode(row)),
+            headers: Vec::new(),
+        }),
+        detail: Detail::new(),
+    }
+}
+
+fn answer(outcome: Outcome) -> Result<(), Error> {
+    match outcome {
+        Outcome::Delivered(_) => Ok(()),
+        Outcome::Rejected(failure) | Outcome::Refused(failure) | Outcome::Skipped(failure) => {
+            Err(Error::Refused(shorten(failure.reason)))
+        }
+        Outcome::Retryable(failure) | Outcome::Deferred(failure) | Outcome::Uncertain(failure) => {
+            Err(Error::Away(shorten(failure.reason)))
+        }
+    }
+}

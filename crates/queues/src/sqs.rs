@@ -1,0 +1,168 @@
+//! SQS: a standard queue; a pointer that is not acknowledged comes again when its visibility timeout ends.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use aws_sdk_sqs::types::{
+    ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, QueueAttributeName,
+};
+use postrider_broker::Mistakes;
+use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
+use postrider_seams::{Outcome, RowId, Transport as _};
+use postrider_transport_sqs::client::Connected;
+use postrider_transport_sqs::{Settings, Sqs, classify};
+use tokio::time::{Instant, timeout};
+
+use crate::publish::publish;
+use crate::{ANSWER, fault, name, pointer};
+
+/// Messages that one request is about, at most.
+const BATCH: usize = 10;
+
+/// Requests for messages at once: each brings ten at most.
+const RECEIVERS: usize = 4;
+
+/// Seconds that a receive waits for a first message.
+const WAIT: i32 = 1;
+
+/// A queue of SQS.
+pub struct SqsQueue {
+    sqs: Sqs,
+    queue: String,
+    patience: Duration,
+}
+
+impl SqsQueue {
+    /// Checks the settings. Pointers that are not acknowledged within `patience` come again.
+    pub fn new(settings: Settings, queue: String, patience: Duration) -> Result<Self, Mistakes> {
+        name::check("SQS", [name::sqs(&queue)])?;
+        Ok(Self { sqs: Sqs::new(settings)?, queue, patience })
+    }
+
+    /// Where the queue is. A name that SQS does not know is an error that says what to do.
+    async fn url(&self, connected: &Connected) -> Result<String, Error> {
+        let asked = asked(connected.queue(&self.queue)).await?;
+        asked.map_err(|outcome| match wrong(&outcome) {
+            Error::Refused(reason)
+                if reason.contains("QueueDoesNotExist") || reason.contains("NonExistentQueue") =>
+            {
+                Error::Refused(format!("there is no queue {}: run `postrider migrate`", self.queue))
+            }
+            other => other,
+        })
+    }
+
+    fn seconds(duration: Duration) -> i32 {
+        i32::try_from(duration.as_secs()).unwrap_or(i32::MAX)
+    }
+}
+
+/// Why a request failed, in a queue's terms.
+fn wrong(outcome: &Outcome) -> Error {
+    let reason = outcome.failure().map(|failure| failure.reason.clone()).unwrap_or_default();
+    match outcome {
+        Outcome::Rejected(_) | Outcome::Refused(_) => Error::Refused(reason),
+        _ => Error::Away(reason),
+    }
+}
+
+async fn asked<T>(question: impl IntoFuture<Output = T>) -> Result<T, Error> {
+    timeout(ANSWER, question).await.map_err(|_| Error::Away("SQS does not answer in time".to_owned()))
+}
+
+#[async_trait]
+impl Queue for SqsQueue {
+    fn receivers(&self) -> usize {
+        RECEIVERS
+    }
+
+    async fn publish(&self, rows: &[RowId], deadline: Instant) -> Vec<Result<(), Error>> {
+        publish(&self.sqs, &self.queue, rows, deadline).await
+    }
+
+    async fn receive(&self, most: usize) -> Result<Vec<Pointer>, Error> {
+        let connected = self.sqs.connected().await;
+        let url = self.url(connected).await?;
+        let request = connected
+            .client
+            .receive_message()
+            .queue_url(url)
+            .max_number_of_messages(i32::try_from(most.clamp(1, BATCH)).unwrap_or(1))
+            .visibility_timeout(Self::seconds(self.patience))
+            .wait_time_seconds(WAIT);
+        let answer = asked(request.send()).await?.map_err(|error| wrong(&classify::request(&error)))?;
+        let messages = answer.messages.unwrap_or_default();
+        let pointers = messages.into_iter().filter_map(|message| {
+            let row = message.body.as_deref().and_then(|body| pointer::decode(body.as_bytes()));
+            Some(Pointer { row, receipt: Receipt(message.receipt_handle?) })
+        });
+        Ok(pointers.collect())
+    }
+
+    async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error> {
+        let connected = self.sqs.connected().await;
+        let url = self.url(connected).await?;
+        for part in receipts.chunks(BATCH) {
+            let entry = |(place, receipt): (usize, &Receipt)| {
+                DeleteMessageBatchRequestEntry::builder()
+                    .id(place.to_string())
+                    .receipt_handle(&receipt.0)
+                    .build()
+            };
+            let entries: Result<Vec<_>, _> = part.iter().enumerate().map(entry).collect();
+            let entries = entries.map_err(|error| Error::Away(error.to_string()))?;
+            let request = connected.client.delete_message_batch().queue_url(&url).set_entries(Some(entries));
+            asked(request.send()).await?.map_err(|error| wrong(&classify::request(&error)))?;
+        }
+        Ok(())
+    }
+
+    async fn give_back(&self, receipts: &[Receipt], after: Duration) -> Result<(), Error> {
+        let connected = self.sqs.connected().await;
+        let url = self.url(connected).await?;
+        for part in receipts.chunks(BATCH) {
+            let entry = |(place, receipt): (usize, &Receipt)| {
+                ChangeMessageVisibilityBatchRequestEntry::builder()
+                    .id(place.to_string())
+                    .receipt_handle(&receipt.0)
+                    .visibility_timeout(Self::seconds(after))
+                    .build()
+            };
+            let entries: Result<Vec<_>, _> = part.iter().enumerate().map(entry).collect();
+            let entries = entries.map_err(|error| Error::Away(error.to_string()))?;
+            let request =
+                connected.client.change_message_visibility_batch().queue_url(&url).set_entries(Some(entries));
+            asked(request.send()).await?.map_err(|error| wrong(&classify::request(&error)))?;
+        }
+        Ok(())
+    }
+
+    async fn probe(&self) -> Result<(), Error> {
+        self.sqs.probe().await.map_err(fault)?;
+        let connected = self.sqs.connected().await;
+        let url = self.url(connected).await?;
+        let request = connected
+            .client
+            .get_queue_attributes()
+            .queue_url(url)
+            .attribute_names(QueueAttributeName::QueueArn);
+        asked(request.send()).await?.map(|_| ()).map_err(|error| wrong(&classify::request(&error)))
+    }
+
+    async fn declare(&self) -> Result<Vec<String>, Error> {
+        let connected = self.sqs.connected().await;
+        match self.url(connected).await {
+            Ok(_) => return Ok(Vec::new()),
+            Err(Error::Away(reason)) => return Err(Error::Away(reason)),
+            Err(Error::Refused(_)) => {}
+        }
+        let patience = Self::seconds(self.patience).to_string();
+        let request = connected
+            .client
+            .create_queue()
+            .queue_name(&self.queue)
+            .attributes(QueueAttributeName::VisibilityTimeout, patience);
+        asked(request.send()).await?.map_err(|error| wrong(&classify::request(&error)))?;
+        Ok(vec![format!("queue {}", self.queue)])
+    }
+}

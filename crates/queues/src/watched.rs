@@ -1,0 +1,140 @@
+//! One decorator for every queue: counts what goes through it, and while it is known to be away lets nobody wait for it.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use metrics::{Counter, Gauge};
+use postrider_seams::RowId;
+use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
+use tokio::time::Instant;
+
+/// After a failure nothing is published for so long: then one try tells whether the queue is back.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// A queue under watch.
+pub struct Watched<Q> {
+    inner: Q,
+    /// How long a publication may take, whatever its caller would wait.
+    patience: Duration,
+    away: Mutex<Option<Away>>,
+    published: Counter,
+    refused: Counter,
+    received: Counter,
+    acknowledged: Counter,
+    up: Gauge,
+}
+
+struct Away {
+    error: Error,
+    /// When the next publication may try.
+    until: Instant,
+}
+
+impl<Q: Queue> Watched<Q> {
+    /// `lane` names the lane that the queue belongs to.
+    pub fn new(inner: Q, lane: &str, patience: Duration) -> Self {
+        let counter = |name: &'static str| metrics::counter!(name, "lane" => lane.to_owned());
+        Self {
+            inner,
+            patience,
+            away: Mutex::default(),
+            published: counter("postrider_queue_published_total"),
+            refused: counter("postrider_queue_refused_total"),
+            received: counter("postrider_queue_received_total"),
+            acknowledged: counter("postrider_queue_acknowledged_total"),
+            up: metrics::gauge!("postrider_queue_up", "lane" => lane.to_owned()),
+        }
+    }
+
+    /// Why nothing is to be published now. Whoever finds that the pause is over tries, and the others go on waiting.
+    fn closed(&self) -> Option<Error> {
+        let mut away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = away.as_mut()?;
+        let now = Instant::now();
+        if now < known.until {
+            return Some(known.error.clone());
+        }
+        known.until = now + PAUSE;
+        None
+    }
+
+    fn note<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        match &result {
+            Ok(_) => self.is_back(),
+            Err(error) => self.is_away(error),
+        }
+        result
+    }
+
+    fn is_back(&self) {
+        *self.away.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.up.set(1.0);
+    }
+
+    fn is_away(&self, error: &Error) {
+        let known = Away { error: error.clone(), until: Instant::now() + PAUSE };
+        *self.away.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
+        self.up.set(0.0);
+    }
+}
+
+#[async_trait]
+impl<Q: Queue> Queue for Watched<Q> {
+    fn receivers(&self) -> usize {
+        self.inner.receivers()
+    }
+
+    async fn publish(&self, rows: &[RowId], deadline: Instant) -> Vec<Result<(), Error>> {
+        if let Some(error) = self.closed() {
+            self.refused.increment(rows.len() as u64);
+            return vec![Err(error); rows.len()];
+        }
+        let answers = self.inner.publish(rows, deadline.min(Instant::now() + self.patience)).await;
+        let failed = answers.iter().filter(|answer| answer.is_err()).count();
+        self.published.increment((answers.len() - failed) as u64);
+        self.refused.increment(failed as u64);
+        // One that was taken tells that the queue is there; else the last that was not tells why.
+        match answers.iter().rev().find_map(|answer| answer.as_ref().err()) {
+            Some(error) if failed == answers.len() => self.is_away(error),
+            _ => self.is_back(),
+        }
+        answers
+    }
+
+    async fn receive(&self, most: usize) -> Result<Vec<Pointer>, Error> {
+        let received = self.inner.receive(most).await;
+        match &received {
+            Ok(pointers) => {
+                self.received.increment(pointers.len() as u64);
+                self.up.set(1.0);
+            }
+            Err(error) => self.is_away(error),
+        }
+        received
+    }
+
+    async fn acknowledge(&self, receipts: &[Receipt]) -> Result<(), Error> {
+        let told = self.inner.acknowledge(receipts).await;
+        if told.is_ok() {
+            self.acknowledged.increment(receipts.len() as u64);
+        }
+        told
+    }
+
+    async fn give_back(&self, receipts: &[Receipt], after: Duration) -> Result<(), Error> {
+        self.inner.give_back(receipts, after).await
+    }
+
+    async fn rest(&self) {
+        self.inner.rest().await;
+    }
+
+    async fn probe(&self) -> Result<(), Error> {
+        self.note(self.inner.probe().await)
+    }
+
+    async fn declare(&self) -> Result<Vec<String>, Error> {
+        self.note(self.inner.declare().await)
+    }
+}

@@ -1,0 +1,127 @@
+//! What holds for every queue.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use postrider_seams::RowId;
+use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
+use tokio::time::Instant;
+
+use crate::broker::{Broker, unique};
+
+const PATIENCE: Duration = Duration::from_mins(1);
+
+fn row(id: &str) -> RowId {
+    RowId::Text(id.into())
+}
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(20)
+}
+
+/// Receives until so many came.
+async fn received(queue: &dyn Queue, count: usize) -> Vec<Pointer> {
+    let until = Instant::now() + Duration::from_mins(1);
+    let mut all = Vec::new();
+    while all.len() < count {
+        assert!(Instant::now() < until, "{} of {count} came", all.len());
+        all.extend(queue.receive(count - all.len()).await.unwrap());
+    }
+    all
+}
+
+fn receipts(pointers: &[Pointer]) -> Vec<Receipt> {
+    pointers.iter().map(|pointer| pointer.receipt.clone()).collect()
+}
+
+async fn pointers_come_and_are_gone_when_acknowledged(broker: Broker) {
+    let (_, queue) = broker.declared(PATIENCE).await;
+    let rows: Vec<RowId> = (0..25).map(|n| row(&format!("job-{n}"))).chain([RowId::Int(7)]).collect();
+    assert!(queue.publish(&rows, soon()).await.iter().all(Result::is_ok));
+    let pointers = received(&*queue, rows.len()).await;
+    let came: BTreeSet<RowId> = pointers.iter().filter_map(|pointer| pointer.row.clone()).collect();
+    assert_eq!(came, rows.into_iter().collect());
+    queue.acknowledge(&receipts(&pointers)).await.unwrap();
+    queue.rest().await;
+    assert!(queue.receive(10).await.unwrap().is_empty(), "nothing is left");
+}
+
+async fn a_second_publication_comes_as_well(broker: Broker) {
+    // A broker that drops repeats would lose the job that is to be tried again.
+    let (_, queue) = broker.declared(PATIENCE).await;
+    for _ in 0..2 {
+        assert!(queue.publish(&[row("job")], soon()).await[0].is_ok());
+    }
+    let pointers = received(&*queue, 2).await;
+    assert!(pointers.iter().all(|pointer| pointer.row == Some(row("job"))));
+    queue.acknowledge(&receipts(&pointers)).await.unwrap();
+}
+
+async fn what_is_given_back_comes_again(broker: Broker) {
+    let (_, queue) = broker.declared(PATIENCE).await;
+    queue.publish(&[row("job")], soon()).await[0].as_ref().unwrap();
+    for after in [Duration::ZERO, Duration::from_secs(1)] {
+        let pointers = received(&*queue, 1).await;
+        queue.give_back(&receipts(&pointers), after).await.unwrap();
+    }
+    let pointers = received(&*queue, 1).await;
+    assert_eq!(pointers[0].row, Some(row("job")));
+    queue.acknowledge(&receipts(&pointers)).await.unwrap();
+}
+
+async fn what_is_not_acknowledged_comes_to_another(broker: Broker) {
+    let (name, one) = broker.declared(Duration::from_secs(5)).await;
+    one.publish(&[row("job")], soon()).await[0].as_ref().unwrap();
+    let first = received(&*one, 1).await;
+    // The first worker is gone: its connection ends, or the queue's patience.
+    drop(one);
+    let two = broker.queue(&name, Duration::from_secs(5));
+    let second = received(&*two, 1).await;
+    assert_eq!(first[0].row, second[0].row);
+    two.acknowledge(&receipts(&second)).await.unwrap();
+}
+
+async fn what_is_no_pointer_is_unreadable_and_can_be_acknowledged(broker: Broker) {
+    let (name, queue) = broker.declared(PATIENCE).await;
+    let huge = "x".repeat(100_000);
+    for body in [&b"hello"[..], b"{\"v\":9,\"id\":\"a\"}", huge.as_bytes()] {
+        broker.put(&name, body).await;
+    }
+    let pointers = received(&*queue, 3).await;
+    assert!(pointers.iter().all(|pointer| pointer.row.is_none()), "{pointers:?}");
+    queue.acknowledge(&receipts(&pointers)).await.unwrap();
+    queue.rest().await;
+    assert!(queue.receive(10).await.unwrap().is_empty(), "never a loop");
+}
+
+async fn a_queue_that_is_not_there_says_what_to_do_and_can_be_made(broker: Broker) {
+    let name = unique("absent");
+    let queue = broker.queue(&name, PATIENCE);
+    for told in [queue.probe().await, queue.receive(1).await.map(|_| ())] {
+        let Err(Error::Refused(text)) = told else { panic!("{told:?}") };
+        assert!(text.contains("postrider migrate"), "{text}");
+    }
+    assert!(queue.publish(&[row("job")], soon()).await[0].is_err());
+    assert_eq!(queue.declare().await.unwrap().len(), 1);
+    assert!(queue.declare().await.unwrap().is_empty(), "it is there");
+    queue.probe().await.unwrap();
+    queue.publish(&[row("job")], soon()).await[0].as_ref().unwrap();
+    assert_eq!(received(&*queue, 1).await[0].row, Some(row("job")));
+}
+
+macro_rules! on_each {
+    ($($rule:ident)*) => {
+        mod nats { use super::*; $(#[tokio::test] async fn $rule() { super::$rule(Broker::Nats).await })* }
+        mod amqp { use super::*; $(#[tokio::test] async fn $rule() { super::$rule(Broker::Amqp).await })* }
+        mod sqs { use super::*; $(#[tokio::test] async fn $rule() { super::$rule(Broker::Sqs).await })* }
+    };
+}
+
+on_each! {
+    pointers_come_and_are_gone_when_acknowledged
+    a_second_publication_comes_as_well
+    what_is_given_back_comes_again
+    what_is_not_acknowledged_comes_to_another
+    what_is_no_pointer_is_unreadable_and_can_be_acknowledged
+    a_queue_that_is_not_there_says_what_to_do_and_can_be_made
+}

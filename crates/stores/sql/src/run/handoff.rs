@@ -1,0 +1,110 @@
+//! The verbs of a lane with an external queue.
+
+use std::collections::HashSet;
+
+use postrider_seams::handoff::{Offer, Taken};
+use postrider_seams::row::{Claimed, RowId};
+use postrider_seams::store::{Class, Error};
+
+use super::known::Free;
+use super::{Opened, Run};
+use crate::bind::{self, Given};
+use crate::{HandoffScripts, Script};
+
+impl Opened {
+    /// Takes those of the named rows that may go; the rest is looked at once more, to tell why they were not.
+    pub async fn claim_named(&self, on: &impl Run, ids: &[RowId]) -> Result<Taken, Error> {
+        let scripts = self.handoff()?;
+        let mut taken = Taken::default();
+        for part in ids.chunks(self.batch.max(1)) {
+            let given = Given { claim_time: self.claim_time(), ..Given::ids(on.owner(), part.to_vec()) };
+            let done = on.run("claim named rows", &scripts.claim, &given).await?;
+            let mut rows = self.read_claimed(done, None);
+            self.join_claimed(on, &mut rows).await;
+            let got: HashSet<&RowId> = rows.iter().map(|row| &row.lease.id).collect();
+            let left: Vec<RowId> = part.iter().filter(|id| !got.contains(id)).cloned().collect();
+            taken.rows.extend(rows);
+            // What was claimed by now is ours, whatever becomes of the look at the others.
+            match self.stand(on, scripts, left, &mut taken).await {
+                Err(error) if taken.rows.is_empty() => return Err(error),
+                Err(error) => tracing::warn!(%error, "could not look at rows that were not claimed"),
+                Ok(()) => {}
+            }
+        }
+        Ok(taken)
+    }
+
+    async fn stand(
+        &self,
+        on: &impl Run,
+        scripts: &HandoffScripts,
+        left: Vec<RowId>,
+        taken: &mut Taken,
+    ) -> Result<(), Error> {
+        if left.is_empty() {
+            return Ok(());
+        }
+        let given = Given::ids(on.owner(), left);
+        for mut row in on.run("look at named rows", &scripts.standing, &given).await?.into_rows() {
+            let standing = row.get(1).map_or(0, bind::count);
+            match row.first_mut().map(std::mem::take).and_then(bind::key) {
+                Some(id) if standing == 2 => taken.busy.push(id),
+                Some(_) if standing == 1 => taken.kept += 1,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows that no queue can carry.
+    pub async fn claim_kept(&self, on: &impl Run, limit: u32) -> Result<Vec<Claimed>, Error> {
+        self.claim_free(on, limit, Free::OfPools).await
+    }
+
+    pub async fn offer(&self, on: &impl Run, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
+        let scripts = self.handoff()?;
+        let scripts: Vec<&Script> = match offer {
+            Offer::Waiting => self.program.sweeps.get(scripts.waiting).into_iter().collect(),
+            Offer::Due => scripts.due.iter().collect(),
+        };
+        let mut offered: Vec<RowId> = Vec::new();
+        for script in scripts {
+            let left = limit.saturating_sub(u32::try_from(offered.len()).unwrap_or(u32::MAX));
+            if left > 0 {
+                let done = on.run("mark rows as published", script, &Given::limit(on.owner(), left)).await;
+                match done {
+                    Ok(done) => offered.extend(done.keys()),
+                    // Those that are marked by now must be published.
+                    Err(error) if !offered.is_empty() => {
+                        tracing::warn!(%error, "marking rows of one of several states failed");
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(offered)
+    }
+
+    pub async fn recall(&self, on: &impl Run, ids: &[RowId]) -> Result<u64, Error> {
+        let mut recalled = 0;
+        for part in ids.chunks(self.batch.max(1)) {
+            for script in &self.handoff()?.recall {
+                let given = Given::ids(on.owner(), part.to_vec());
+                recalled += on.run("take rows back from the queue", script, &given).await?.moved();
+            }
+        }
+        Ok(recalled)
+    }
+
+    pub fn keeps_rows(&self) -> bool {
+        self.program.handoff.as_ref().is_some_and(|handoff| handoff.keeps_rows)
+    }
+
+    fn handoff(&self) -> Result<&HandoffScripts, Error> {
+        self.program.handoff.as_ref().ok_or_else(|| {
+            let name = &self.contract.name;
+            Error::new(Class::Misconfigured, format!("contract {name} was opened for a lane without a queue"))
+        })
+    }
+}
