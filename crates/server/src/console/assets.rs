@@ -46,6 +46,7 @@ const ASSETS: &[Asset] = assets![
     "js/parts.js",
     "js/plot.js",
     "js/pools.js",
+    "js/ranks.js",
     "js/row.js",
     "js/rows.js",
     "js/search.js",

@@ -12,7 +12,7 @@ const ROLES = {
   QUEUED: "ready",
   PENDING: "waiting",
   COMPLETED: "delivered",
-  ERROR: "dead",
+  ERROR: "failed",
   IN_PROGRESS: "claimed",
   CANCELLED: "cancelled",
 };

@@ -1,7 +1,7 @@
 // One lane: how it is, its state machine with live counts, its rows, the settings in force.
 
 import { get, may, post, segment } from "./api.js";
-import { again, h, put, say } from "./dom.js";
+import { h, put, say } from "./dom.js";
 import { figures, sides } from "./figures.js";
 import { machine } from "./machine.js";
 import { button, facts, heading, health, section } from "./parts.js";
@@ -19,6 +19,7 @@ export async function lane(page, name) {
     drawn = plot(name),
     ends = sides(),
     list = finder(page, here, about);
+  const pause = switcher(name, about.health === "paused");
   page.live((seen) => {
     const mine = seen.lanes.find((one) => one.name === name);
     if (!mine) return;
@@ -29,12 +30,13 @@ export async function lane(page, name) {
     drawn.update(mine.history);
     drawing.update(mine.states);
     list.count(mine.states);
+    pause.update(mine.paused);
   });
   return [
     heading(name, {
       trail: [["#/", "Overview"]],
       marks: [state],
-      actions: may("operator") ? [switcher(name, about)] : [],
+      actions: may("operator") ? [pause.node] : [],
       under: `${about.contract} · ${about.stage}`,
     }),
     reason,
@@ -57,21 +59,32 @@ export async function lane(page, name) {
   ];
 }
 
-/** Pauses or resumes, on all instances; either can be taken back. */
-function switcher(name, about) {
-  const paused = about.paused ?? about.health === "paused";
-  const set = (verb) => post(`/lanes/${segment(name)}/${verb}`);
+/** Pauses or resumes, on all instances; either can be taken back. The lane follows within seconds, the button at once. */
+function switcher(name, seen) {
+  const node = h("span", {});
+  let paused = null;
+  let asked = null;
+  const show = (now) => {
+    if (now === paused) return;
+    paused = now;
+    put(node, now ? button("Resume", flip, "primary", "play") : button("Pause", flip, "", "pause"));
+  };
+  const set = async (wanted) => {
+    await post(`/lanes/${segment(name)}/${wanted ? "pause" : "resume"}`);
+    asked = wanted;
+    show(wanted);
+  };
   const flip = () =>
     attempt(async () => {
-      const [verb, back] = paused ? ["resume", "pause"] : ["pause", "resume"];
-      await set(verb);
-      toast(paused ? `${name} goes on.` : `${name} pauses. What is under way is finished.`, {
-        undo: async () => {
-          await set(back);
-          again();
-        },
-      });
-      again();
+      const wanted = !paused;
+      await set(wanted);
+      toast(wanted ? `${name} pauses. What is under way is finished.` : `${name} goes on.`, { undo: () => set(!wanted) });
     });
-  return paused ? button("Resume", flip, "primary", "play") : button("Pause", flip, "", "pause");
+  const update = (now) => {
+    if (asked !== null && now !== asked) return;
+    asked = null;
+    show(now);
+  };
+  update(seen);
+  return { node, update };
 }

@@ -4,44 +4,20 @@
 // that the same layout reads from left to right on a desk and from top to bottom on a phone. Invariant: no arrow runs
 // through a box; moves that skip a rank run in channels beside the boxes.
 
-/** Moves that people make, or that lead back: they say nothing about which state comes first. */
-const SIDEWAYS = new Set(["requeue", "cancel", "complete", "retry", "release", "reclaim", "defer", "untried"]);
+import { ranks } from "./ranks.js";
+
 const LANE = 18,
   SLOT = 9,
   EDGE = 10;
 
-/** How far along its way each state is. */
-function ranks(states, moves) {
-  const names = new Set(states.map((state) => state.name));
-  const onward = moves.filter(
-    (move) => move.from !== move.to && names.has(move.from) && names.has(move.to) && !SIDEWAYS.has(move.verb),
-  );
-  const rank = new Map(states.map((state) => [state.name, 0]));
-  // As many rounds as there are states reach every one; a ring of moves ends there too.
-  for (let round = 0; round < states.length; round += 1) {
-    for (const { from, to } of onward) {
-      if (rank.get(to) < rank.get(from) + 1 && rank.get(from) + 1 < states.length) rank.set(to, rank.get(from) + 1);
-    }
-  }
-  const entered = new Set(onward.map((move) => move.to));
-  const last = Math.max(...rank.values());
-  for (const { name, role } of states) {
-    if (entered.has(name)) continue;
-    const leaves = onward.filter((move) => move.from === name && move.to !== name).map((move) => rank.get(move.to));
-    // A state that only people lead into stands at the end; one that only retries lead into, before its claim.
-    if (leaves.length) rank.set(name, Math.max(0, Math.min(...leaves) - 1));
-    else if (role !== "ready") rank.set(name, last);
-  }
-  return rank;
-}
-
 /** Arrows between the same two states are one arrow with several verbs. */
 function arrows(moves, rank) {
   const merged = new Map();
-  for (const { from, to, verb } of moves) {
+  for (const { from, to, verb, byHand } of moves) {
     if (from === to || !rank.has(from) || !rank.has(to)) continue;
     const key = `${from}\n${to}`;
-    const arrow = merged.get(key) ?? { from, to, verbs: [] };
+    const arrow = merged.get(key) ?? { from, to, verbs: [], byHand: true };
+    arrow.byHand &&= Boolean(byHand);
     if (!arrow.verbs.includes(verb)) arrow.verbs.push(verb);
     merged.set(key, arrow);
   }
@@ -81,7 +57,8 @@ export function layout(states, moves, size) {
 }
 
 /** Between neighbours: a curve; where both ways are drawn, one beside the other. */
-function direct({ from, to, verbs }, boxes, size, drawn) {
+function direct(arrow, boxes, size, drawn) {
+  const { from, to } = arrow;
   const [start, end] = [boxes.get(from), boxes.get(to)];
   const onward = end.at > start.at;
   const both = drawn.some((other) => other.from === to && other.to === from);
@@ -92,7 +69,7 @@ function direct({ from, to, verbs }, boxes, size, drawn) {
   const curve = [a, { main: middle, cross: a.cross }, { main: middle, cross: b.cross }, b];
   // Many arrows meet at the claimed state: the words stand nearer to the other end.
   const near = both === onward ? 0.36 : 0.64;
-  return { from, to, verbs, curve, label: { ...along(curve, near), side: both ? (onward ? -1 : 1) : 0 } };
+  return { ...arrow, curve, label: { ...along(curve, near), side: both ? (onward ? -1 : 1) : 0 } };
 }
 
 /** A point of a curve. */
@@ -105,7 +82,8 @@ function along([a, b, c, d], t) {
 /** The others run out of the box, along a channel beside all boxes, and into the other box. Those with one end share it. */
 function channelled(far, boxes, size, beside) {
   const channels = new Map();
-  return far.map(({ from, to, verbs }) => {
+  return far.map((arrow) => {
+    const { from, to, verbs } = arrow;
     const [start, end] = [boxes.get(from), boxes.get(to)];
     const key = `${to}\n${verbs[0]}`;
     const first = !channels.has(key);
@@ -116,9 +94,7 @@ function channelled(far, boxes, size, beside) {
     if (start.at === end.at) {
       const b = { main: a.main, cross: end.cross + size.cross / 2 - SLOT };
       return {
-        from,
-        to,
-        verbs,
+        ...arrow,
         corners: [a, { main: out, cross: a.cross }, { main: out, cross: b.cross }, b],
         label: { main: out, cross: (a.cross + b.cross) / 2, side: 0 },
       };
@@ -134,6 +110,6 @@ function channelled(far, boxes, size, beside) {
       { main: into, cross: b.cross },
       b,
     ];
-    return { from, to, verbs, lane, corners, label: first ? { main: (out + into) / 2, cross, side: 0 } : null };
+    return { ...arrow, lane, corners, label: first ? { main: (out + into) / 2, cross, side: 0 } : null };
   });
 }

@@ -13,14 +13,13 @@ const WIDE = 136,
   SMALLEST = 0.85;
 const ACROSS = { wide: WIDE, main: WIDE, cross: HIGH, gap: 78 };
 const downward = (wide) => ({ wide, main: HIGH, cross: wide, gap: 58 });
-const PEOPLE = new Set(["requeue", "cancel", "complete"]);
 /** More arrows of people than these hide what the machine does by itself: they are told in words alone. */
 const FEW = 2;
 
 /** What operators may do, in words: `Requeue: failed → queued`. */
 function told(moves) {
   const lines = new Map();
-  for (const { from, to, verb } of moves.filter((move) => PEOPLE.has(move.verb))) {
+  for (const { from, to, verb } of moves.filter((move) => move.byHand)) {
     const key = `${verb}\n${to}`;
     lines.set(key, [...(lines.get(key) ?? []), from]);
   }
@@ -32,8 +31,8 @@ function told(moves) {
 
 /** A drawing in a frame; `link(state)` is where a click on a state leads, `update(census)` fills in the counts. */
 export function machine(states, every, link) {
-  const moves =
-    every.filter((move) => PEOPLE.has(move.verb)).length > FEW ? every.filter((move) => !PEOPLE.has(move.verb)) : every;
+  const crowded = every.filter((move) => move.byHand).length > FEW;
+  const moves = every.filter((move) => !(crowded && move.byHand));
   const frame = h("div", { class: "machine", tabindex: 0, role: "region", "aria-label": "States and moves" });
   const counts = new Map();
   const across = layout(states, moves, ACROSS).main;
@@ -106,8 +105,8 @@ function short(name, wide) {
   return fits.length < name.length ? `${fits.slice(0, -1).join("")}…` : name;
 }
 
-function arrow({ from, to, verbs, curve, corners, label }, at, down) {
-  const kind = verbs.every((verb) => PEOPLE.has(verb)) ? "move people" : "move";
+function arrow({ from, to, verbs, byHand, curve, corners, label }, at, down) {
+  const kind = byHand ? "move people" : "move";
   const line = s(
     "path",
     { class: kind, d: curve ? curved(curve.map(at)) : cornered(corners.map(at)), "marker-end": "url(#tip)" },

@@ -6,39 +6,37 @@
 import { source } from "./api.js";
 import { h, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { code, empty, facts, section } from "./parts.js";
+import { code, empty, facts, notice, section } from "./parts.js";
 import { pretty } from "./words.js";
 
 const TITLES = { mail: "Mail", http: "Request", record: "Record" };
 const MOST = 200_000;
 
+const pairs = (list) => (list ?? []).map(({ name, value }) => [h("code", {}, name), h("code", {}, value)]);
+
+const PEOPLE = ["From", "To", "Cc", "Reply-To"];
+const people = (headers) =>
+  PEOPLE.map((name) => [name, headers?.find((header) => header.name.toLowerCase() === name.toLowerCase())?.value]);
+
 export function message(path, carried) {
-  if (!carried) return section("Message", empty("It has none", "What the row carries can't be told, or you may not see it."));
-  const body = carried.kind === "mail" ? mail(path, carried) : payload(carried);
-  const cut = carried.truncated && h("p", { class: "hint" }, "Only its beginning is shown.");
+  if (!carried || carried.kind === "none") {
+    return section("Message", empty("It can't be shown", carried?.problem ?? "What the row carries is not known here."));
+  }
   return section(TITLES[carried.kind] ?? "Message", [
-    facts((carried.facts ?? []).map(({ name, value }) => [name, value])),
-    body,
-    cut,
+    carried.problem && notice("bad", carried.problem),
+    facts([
+      ["Subject", carried.subject],
+      ...(carried.kind === "mail" ? people(carried.headers) : []),
+      ...(carried.facts ?? []).map(({ name, value }) => [name, value]),
+    ]),
+    carried.kind === "mail" ? mail(path, carried) : payload(carried),
+    carried.cut && h("p", { class: "hint" }, "Only its beginning is shown."),
   ]);
 }
 
-const headers = (list) =>
-  list?.length > 0 && [
-    h("h3", {}, "Headers"),
-    facts(
-      list.map(({ name, value }) => [h("code", {}, name), h("code", {}, value)]),
-      "wide",
-    ),
-  ];
-
 const payload = (carried) => [
-  headers(carried.headers),
-  carried.payload !== null &&
-    carried.payload !== undefined && [
-      h("h3", {}, "Payload", carried.contentType && h("span", { class: "soft" }, ` ${carried.contentType}`)),
-      code(pretty(carried.payload), "Payload"),
-    ],
+  carried.headers?.length > 0 && [h("h3", {}, "Headers"), facts(pairs(carried.headers), "wide")],
+  typeof carried.payload === "string" && [h("h3", {}, "Payload"), code(pretty(carried.payload), "Payload")],
 ];
 
 function mail(path, carried) {
@@ -47,13 +45,10 @@ function mail(path, carried) {
       h("iframe", { class: "mail", sandbox: "", title: "The mail as its reader sees it", src: `/api/v1${path}/mail.html` }),
     Text: () => (carried.text ? code(carried.text, "Text") : empty("It has no text part", "Readers of plain text see nothing.")),
     Source: () => original(`${path}/mail.eml`),
-    Headers: () =>
-      facts(
-        (carried.headers ?? []).map(({ name, value }) => [h("code", {}, name), h("code", {}, value)]),
-        "wide",
-      ),
+    Headers: () => facts(pairs(carried.headers), "wide"),
   };
-  const names = Object.keys(views).filter((name) => name !== "Headers" || carried.headers?.length);
+  const there = { Rendered: carried.html, Text: true, Source: true, Headers: carried.headers?.length };
+  const names = Object.keys(views).filter((name) => there[name]);
   const view = h("div", { class: "view" });
   const tabs = h(
     "div",
@@ -64,7 +59,7 @@ function mail(path, carried) {
     for (const one of tabs.children) one.setAttribute("aria-pressed", String(one.textContent === name));
     put(view, views[name]());
   }
-  open("Rendered");
+  open(names[0]);
   return [
     h(
       "div",

@@ -8,7 +8,7 @@ import { ago, moment } from "./words.js";
 const HEALTH = { running: "good", paused: "warn", starting: "busy", draining: "busy", stopped: "" };
 export const healthTone = (name) => HEALTH[name] ?? "bad";
 
-const ROLES = { ready: "due", retry: "due", claimed: "busy", delivered: "good", dead: "bad", rejected: "bad" };
+const ROLES = { ready: "due", claimed: "busy", delivered: "good", failed: "bad" };
 export const roleTone = (role) => ROLES[role] ?? "";
 
 /** A coloured mark with a word: never a colour alone. */

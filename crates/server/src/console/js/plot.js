@@ -7,10 +7,10 @@ import { rate } from "./words.js";
 const WIDE = 600,
   HIGH = 100,
   BAND = 16,
-  HOUR = 3600;
+  LEAST = 20;
 
-/** A whole hour of values: what was not seen yet is nothing. */
-const hour = (values, step) => [...Array(Math.max(0, Math.round(HOUR / step) - values.length)).fill(0), ...values];
+/** At least ten minutes of values: before the start there was nothing. */
+const padded = (values) => [...Array(Math.max(0, LEAST - values.length)).fill(0), ...values];
 const across = (at, count) => (at * WIDE) / Math.max(1, count - 1);
 const points = (values, most) =>
   values.map((value, at) => `${across(at, values.length).toFixed(1)} ${(HIGH - (HIGH * value) / most).toFixed(1)}`);
@@ -44,13 +44,14 @@ export function plot(name) {
     hair,
   );
   const peak = h("span", { class: "peak" }),
-    here = h("span", { class: "here" });
+    here = h("span", { class: "here" }),
+    start = h("span", {});
   const node = h(
     "figure",
     { class: "plot" },
     h("div", { class: "legend" }, h("span", {}, "delivered"), h("span", { class: "swatch-bad" }, "failed"), peak),
     drawing,
-    h("figcaption", {}, h("span", {}, "60 min ago"), here, h("span", {}, "now")),
+    h("figcaption", {}, start, here, h("span", {}, "now")),
   );
   let seen = { delivered: [], failed: [], stepSeconds: 30 };
 
@@ -77,14 +78,15 @@ export function plot(name) {
   function update(history) {
     seen = {
       ...history,
-      delivered: hour(history.delivered, history.stepSeconds),
-      failed: hour(history.failed, history.stepSeconds),
+      delivered: padded(history.delivered),
+      failed: padded(history.failed),
     };
     const most = Math.max(0, ...seen.delivered);
     const path = most > 0 ? points(seen.delivered, most * 1.05) : [];
     line.setAttribute("d", path.length ? `M${path.join("L")}` : "");
     area.setAttribute("d", path.length ? `M0 ${HIGH}L${path.join("L")}L${WIDE} ${HIGH}Z` : "");
     failed.setAttribute("d", bars(seen.failed));
+    say(start, `${Math.round((seen.delivered.length * seen.stepSeconds) / 60)} min ago`);
     say(peak, most > 0 ? `peak ${rate(most)}/s` : "nothing in the last hour");
     drawing.setAttribute("aria-label", `${name}: delivered a second, at most ${rate(most)} in the last hour`);
   }

@@ -54,6 +54,7 @@ export function timeline(moves) {
         { class: one.tone },
         h("div", { class: "what" }, h("strong", {}, one.what), when(one.at)),
         one.detail && h("p", {}, one.detail),
+        one.facts?.length > 0 && facts(one.facts.map(({ name, value }) => [name, value])),
         one.body && h("details", {}, h("summary", {}, "Answer"), h("pre", { tabindex: 0 }, one.body)),
       ),
     ),
