@@ -4,6 +4,7 @@ mod api;
 mod bad_input;
 mod book;
 mod commands;
+mod console;
 mod crash;
 mod databases;
 mod demo;

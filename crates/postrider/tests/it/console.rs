@@ -1,0 +1,60 @@
+//! The console in a real browser: every page and every action, on a database with rows in every state of all five contracts.
+//!
+//! The scripts are in `tests/console`; each gives a list of what was wrong. What an action came to is looked up by SQL.
+
+mod outage;
+mod seed;
+mod site;
+
+use std::path::{Path, PathBuf};
+
+use postrider_services::Browser;
+use serde_json::{Value, json};
+
+use self::site::Site;
+use crate::rig::hooks::{Receiver, Reply};
+
+/// Where the scripts are.
+const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/console");
+
+/// Where screenshots stay that are not part of the guide.
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("console");
+    std::fs::create_dir_all(&folder).expect("cargo's own folder can be written to");
+    folder
+}
+
+/// Runs a script; gives what it returned.
+fn look(script: &str, input: &Value) -> Value {
+    tokio::task::block_in_place(|| {
+        let browser = Browser::find().expect("there is a browser");
+        let text = |name: &str| {
+            std::fs::read_to_string(format!("{SCRIPTS}/{name}.js")).expect("the script is there")
+        };
+        let said = browser.run(&format!("{}\n{}", text("prelude"), text(script)), &input.to_string());
+        let said = said.unwrap_or_else(|error| panic!("{error}"));
+        serde_json::from_str(&said).expect("a script returns JSON")
+    })
+}
+
+async fn fine_receiver() -> Receiver {
+    Receiver::start(|_, _| Reply::status(204)).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_done_with_jobs_accounts_pools_subscriptions_events_and_keys_is_done() {
+    let receiver = fine_receiver().await;
+    let site = Site::open("console_hub", &receiver).await;
+    let wrong = look("hub", &site.input(json!({ "receiver": receiver.url("stock") })));
+    assert_eq!(wrong, json!([]), "{}", site.running.log());
+    assert_eq!(site.job(&site.seeds.pending).await, "CANCELLED");
+    assert_eq!(site.job(&site.seeds.dead).await, "COMPLETED", "an operator vouched for it");
+    let pool = site.one("SELECT rate_per_minute::text FROM dispatch_pools WHERE code = 'gentle'").await;
+    assert_eq!(pool, "600");
+    let headers = site.one("SELECT headers FROM dispatch_subscriptions WHERE code = 'stock'").await;
+    assert!(headers.contains("X-Shop"), "{headers}");
+    let account = site.one("SELECT name FROM service_accounts WHERE code = 'billing'").await;
+    assert_eq!(account, "Billing & co.");
+    let log = site.one("SELECT count(DISTINCT action || entity)::text FROM postrider_audit").await;
+    assert!(log.parse::<u32>().expect("a count") >= 12, "the audit log has {log} kinds of changes");
+}
