@@ -1,6 +1,7 @@
 //! Measures Postrider beside what it is compared with, in one run. `cargo xtask bench NAME` starts the servers and runs
 //! this in release. Every case is interleaved with its comparison, three rounds, medians.
 
+mod console;
 mod emails;
 mod groups;
 mod lane;
@@ -90,6 +91,11 @@ enum Bench {
         #[arg(long, default_value_t = 30_000)]
         rows: u64,
     },
+    /// How long the console's calls take with millions of rows in a lane, and what an open overview costs the database.
+    Console {
+        #[arg(long, default_value_t = 5_000_000)]
+        rows: u64,
+    },
     /// All of them, with their defaults.
     All,
 }
@@ -109,6 +115,7 @@ async fn main() {
         Bench::Emails { rows } => emails::run(report, rounds, rows).await,
         Bench::Outbox { rows, blocked } => outbox::run(report, rounds, rows, blocked).await,
         Bench::Webhook { rows } => webhook::run(report, rounds, rows).await,
+        Bench::Console { rows } => console::run(report, rows).await,
         Bench::All => {
             store::run(report, rounds, 100_000, 1_000_000).await;
             groups::run(report, rounds, 60_000).await;
@@ -119,6 +126,7 @@ async fn main() {
             notify::run(report, rounds, 20_000).await;
             emails::run(report, rounds, 5000).await;
             webhook::run(report, rounds, 30_000).await;
+            console::run(report, 5_000_000).await;
         }
     }
 }

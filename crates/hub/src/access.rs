@@ -102,6 +102,11 @@ impl Actor {
         Self { key: String::new(), name: "command line".to_owned(), role: Role::Admin, scope: Scope::All }
     }
 
+    /// May it read what a key made? A producer reads its own alone: others' payloads are no business of it.
+    pub(crate) fn may_read_what(&self, made_by: Option<&str>) -> bool {
+        self.role != Role::Producer || made_by == Some(self.key.as_str())
+    }
+
     pub(crate) fn key_id(&self) -> Option<String> {
         (!self.key.is_empty()).then(|| self.key.clone())
     }

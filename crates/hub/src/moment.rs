@@ -26,6 +26,11 @@ impl Moment {
         Self::from_micros(i64::try_from(micros).unwrap_or(LAST))
     }
 
+    /// Microseconds from here to there; 0 where that is earlier.
+    pub fn micros_until(self, later: Self) -> u64 {
+        u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0)
+    }
+
     #[must_use]
     pub fn after_seconds(self, seconds: i64) -> Self {
         Self::from_micros(self.0.saturating_add(seconds.saturating_mul(1_000_000)))

@@ -8,14 +8,16 @@ use async_trait::async_trait;
 use postrider_contract::Contract;
 use postrider_engine::{Engine, Handle, LaneStatus};
 use postrider_hub::{Error, Hub};
+use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::Options;
-use postrider_seams::{Inspect, store};
+use postrider_seams::{Envelope, Inspect, store};
 use postrider_server::api::Limits;
 use postrider_server::{Api, LaneControl, LaneMake};
 
-use crate::commands::Desk;
+use crate::commands::{Desk, check};
 use crate::emails::mailroom::Room;
 use crate::failure::Failure;
+use crate::preview;
 use crate::settings::LaneSettings;
 use crate::wiring::Table;
 use crate::wiring::hooks::Sealer;
@@ -141,6 +143,19 @@ impl LaneControl for Control {
     async fn table(&self, lane: &str) -> Result<Option<Arc<dyn Inspect>>, store::Error> {
         let Ok(lane) = self.desk.settings.lane(lane) else { return Ok(None) };
         Ok(Some(self.opened(lane).await?))
+    }
+
+    async fn compose(&self, lane: &str, id: &str) -> Result<Option<Result<Envelope, String>>, store::Error> {
+        let Ok(lane) = self.desk.settings.lane(lane) else { return Ok(None) };
+        let table = self.opened(lane).await?;
+        preview::composed(&self.desk.wiring, lane, &*table, id).await
+    }
+
+    async fn check(&self, lane: &str) -> Vec<Finding> {
+        match self.desk.settings.lane(lane) {
+            Ok(lane) => check::findings(&self.desk, lane).await,
+            Err(_) => Vec::new(),
+        }
     }
 
     async fn set_paused(&self, lane: &str, paused: bool) -> Result<bool, store::Error> {

@@ -3,7 +3,7 @@
 mod account;
 mod bench;
 mod cancel;
-mod check;
+pub mod check;
 mod completions;
 mod contract;
 mod key;

@@ -12,6 +12,7 @@ mod failure;
 mod lag;
 mod logs;
 mod output;
+mod preview;
 mod progress;
 mod settings;
 mod table;

@@ -1,5 +1,7 @@
 //! Which state a row is in, and whether it is due.
 
+use std::collections::BTreeMap;
+
 use postrider_contract::{
     Condition, Contract, Counters, DEFERRED_OWNER, DueNull, Literal, Role, Stage, StateId, Sweep, When,
 };
@@ -67,6 +69,17 @@ pub fn counters(contract: &Contract, stage: &Stage, row: &Row) -> Counters {
 pub fn has_attempts_left(contract: &Contract, stage: &Stage, row: &Row) -> bool {
     let counters = counters(contract, stage, row);
     counters.attempts < counters.max_attempts.unwrap_or(stage.attempts.max)
+}
+
+/// The row's times by their roles, in microseconds since 1970.
+pub fn times(contract: &Contract, row: &Row) -> BTreeMap<Role, i64> {
+    let roles = contract.columns.0.keys().filter(|role| role.is_time());
+    roles.filter_map(|time| Some((*time, int(role(contract, row, *time))?))).collect()
+}
+
+/// Microseconds until the row is due, negative where it is; `None` where it is always due, or never.
+pub fn due_in(contract: &Contract, stage: &Stage, row: &Row, now: i64) -> Option<i64> {
+    due_at(contract, stage, row).filter(|due| *due != i64::MIN).map(|due| due.saturating_sub(now))
 }
 
 /// When the row falls due, in the table's microseconds; `None` for never.

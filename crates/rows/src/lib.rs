@@ -15,8 +15,8 @@ use postrider_seams::Value;
 
 pub use apply::{Given, effect, extended, moved};
 pub use condition::{
-    counters, due_at, fence, get, has_attempts_left, int, is_barred, is_ours, is_time, lease_end, literal,
-    role, state_of, was_deferred,
+    counters, due_at, due_in, fence, get, has_attempts_left, int, is_barred, is_ours, is_time, lease_end,
+    literal, role, state_of, times, was_deferred,
 };
 
 /// Column → value. Times are whole microseconds since 1970; a missing column is NULL.

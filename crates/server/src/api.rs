@@ -8,18 +8,21 @@ mod admit;
 mod audit;
 mod batch;
 mod body;
+mod check;
 mod cloud;
 mod emails;
 mod events;
 mod jobs;
 mod keys;
 mod lanes;
+mod moves;
 mod openapi;
 mod overview;
 mod params;
 mod pools;
 mod problem;
 mod reference;
+mod rows;
 mod schemas;
 mod subscriptions;
 
@@ -27,7 +30,8 @@ use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::middleware;
-use postrider_hub::Hub;
+use postrider_hub::{Error, Hub};
+use postrider_seams::Inspect;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -50,6 +54,7 @@ pub struct Api {
     lanes: Arc<dyn LaneControl>,
     mailroom: Option<Arc<dyn Mailroom>>,
     sampler: Arc<Sampler>,
+    checking: Arc<tokio::sync::Mutex<()>>,
     recent: Arc<Recent>,
     limits: Limits,
 }
@@ -74,7 +79,15 @@ impl Default for Limits {
 impl Api {
     pub fn new(lanes: Arc<dyn LaneControl>, limits: Limits) -> Self {
         let sampler = Arc::new(Sampler::new(Arc::clone(&lanes)));
-        Self { hub: Arc::default(), lanes, mailroom: None, sampler, recent: Arc::default(), limits }
+        Self {
+            hub: Arc::default(),
+            lanes,
+            mailroom: None,
+            sampler,
+            checking: Arc::default(),
+            recent: Arc::default(),
+            limits,
+        }
     }
 
     /// E-mails are taken in as well.
@@ -90,6 +103,13 @@ impl Api {
 
     pub(crate) fn hub(&self) -> Result<&Arc<Hub>, Problem> {
         self.hub.get().ok_or_else(Problem::away)
+    }
+
+    /// A lane and its table.
+    async fn lane(&self, name: &str) -> Result<(LaneMake, Arc<dyn Inspect>), Problem> {
+        const ABSENT: Error = Error::Absent("lane");
+        let make = self.lanes.make(name).ok_or(ABSENT)?;
+        Ok((make, self.lanes.table(name).await.map_err(Error::from)?.ok_or(ABSENT)?))
     }
 
     /// Does this header open anything?
@@ -150,4 +170,12 @@ fn described() -> OpenApiRouter<Api> {
         .routes(routes!(lanes::get))
         .routes(routes!(lanes::pause))
         .routes(routes!(lanes::resume))
+        .routes(routes!(rows::list))
+        .routes(routes!(rows::get))
+        .routes(routes!(rows::mail_html))
+        .routes(routes!(rows::mail_eml))
+        .routes(routes!(moves::requeue))
+        .routes(routes!(moves::cancel))
+        .routes(routes!(moves::release))
+        .routes(routes!(check::get))
 }

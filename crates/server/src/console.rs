@@ -19,7 +19,7 @@ use axum::{Router, middleware};
 use self::attempts::Attempts;
 use crate::api::Api;
 
-pub(crate) use guard::data as guard_data;
+pub(crate) use guard::{MAIL_POLICY, data as guard_data};
 pub(crate) use sign::session_is_meant;
 
 /// What the console's own routes work with.

@@ -10,6 +10,7 @@ mod figures;
 mod listener;
 mod overview;
 mod ready;
+mod rows;
 
 pub use api::{Api, LaneControl, LaneMake};
 pub use figures::{Figures, FiguresError};

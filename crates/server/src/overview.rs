@@ -21,6 +21,7 @@ use self::counts::Counts;
 use self::rates::Rates;
 use crate::LaneControl;
 
+pub(crate) use attention::span;
 pub use view::Overview;
 
 /// Between two looks at the engine's own counters, which cost nothing.

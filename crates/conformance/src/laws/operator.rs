@@ -148,6 +148,7 @@ pub(crate) async fn census_and_pages(trial: &Trial) {
         state: Some(trial.subject.state_name(trial.subject.ready()).to_owned()),
         limit: 2,
         after: None,
+        ..Query::default()
     };
     let mut seen = Vec::new();
     for _ in 0..10 {

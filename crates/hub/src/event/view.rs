@@ -29,6 +29,7 @@ pub(super) const SHEET: Sheet = Sheet {
         ("extensions", Kind::Text),
         ("data", Kind::Text),
         ("created_at", Kind::Time),
+        ("created_by", Kind::Text),
     ],
 };
 
@@ -54,6 +55,19 @@ pub struct Event {
     /// As text, to the byte.
     pub data: Option<String>,
     pub created_at: Option<Moment>,
+    /// The key that sent it.
+    #[serde(skip)]
+    pub created_by: Option<String>,
+}
+
+impl Event {
+    /// As this caller may read it.
+    fn for_caller(mut self, actor: &Actor) -> Self {
+        if !actor.may_read_what(self.created_by.as_deref()) {
+            self.data = None;
+        }
+        self
+    }
 }
 
 /// Which events.
@@ -74,7 +88,8 @@ impl Hub {
         let query =
             Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" WHERE t.id = ").text(id);
         let found = self.first("read an event", query).await?.map(read);
-        found.filter(|event| actor.scope.covers(event.client_id.as_deref())).ok_or(ABSENT)
+        let found = found.filter(|event| actor.scope.covers(event.client_id.as_deref()));
+        found.map(|event| event.for_caller(actor)).ok_or(ABSENT)
     }
 
     /// Newest first.
@@ -104,7 +119,8 @@ impl Hub {
         }
         let query = beyond(query, after.as_ref());
         let query = query.push(" ORDER BY t.created_at DESC, t.id DESC LIMIT ").int(page.wanted() + 1);
-        let events = self.all("list events", query).await?.into_iter().map(read).collect();
+        let events = self.all("list events", query).await?.into_iter();
+        let events = events.map(|row| read(row).for_caller(actor)).collect();
         Ok(self.closed(actor, &about, page, events, |event: &Event| (event.created_at, event.id.clone())))
     }
 }
@@ -125,5 +141,6 @@ pub(super) fn read(row: Vec<postrider_seams::row::Value>) -> Event {
         extensions: row.json(),
         data: row.text(),
         created_at: row.time(),
+        created_by: row.text(),
     }
 }

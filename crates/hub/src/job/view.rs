@@ -76,6 +76,9 @@ pub struct DispatchJob {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub payload: Option<String>,
+    /// The key that made it.
+    #[serde(skip)]
+    pub created_by: Option<String>,
     pub payload_content_type: String,
     /// The payload as it is; else in a CloudEvents envelope.
     pub data_only: bool,
@@ -134,6 +137,7 @@ pub(super) fn read(row: &mut Reader) -> Result<DispatchJob, Error> {
         protocol: named(&row.word()).unwrap_or_default(),
         headers: row.json(),
         payload: None,
+        created_by: None,
         payload_content_type: row.word(),
         data_only: row.flag(),
         service_account_id: row.text(),
@@ -180,6 +184,9 @@ impl Hub {
         let attempts = answers.pop().unwrap_or_default().rows.into_iter().rev();
         let job = shown(answers)?.filter(|job| actor.scope.covers(job.client_id.as_deref()));
         let mut job = job.ok_or(ABSENT)?;
+        if !actor.may_read_what(job.created_by.as_deref()) {
+            job.payload = None;
+        }
         job.attempts = Some(attempts.map(attempt::read).collect());
         Ok(job)
     }
@@ -189,7 +196,10 @@ impl Hub {
         let dialect = self.dialect();
         let job = Draft::new(
             dialect,
-            format!("SELECT {}, t.payload FROM dispatch_jobs AS t WHERE t.id = ", SHEET.listed(dialect)),
+            format!(
+                "SELECT {}, t.payload, t.created_by FROM dispatch_jobs AS t WHERE t.id = ",
+                SHEET.listed(dialect)
+            ),
         );
         vec![job.text(id).done(), self.metadata_of(&[id]).done()]
     }
@@ -214,6 +224,7 @@ pub(super) fn shown(answers: Vec<Answer>) -> Result<Option<DispatchJob>, Error> 
     let mut row = Reader::new(row);
     let mut job = read(&mut row)?;
     job.payload = row.text();
+    job.created_by = row.text();
     job.metadata = next().into_iter().map(|row| metadatum(row).1).collect();
     job.attempts = Some(Vec::new());
     Ok(Some(job))

@@ -42,14 +42,20 @@ pub async fn run(desk: &Desk, args: &CheckArgs) -> Result<(), Failure> {
 }
 
 async fn examine(desk: &Desk, lane: &LaneSettings) -> Report {
-    let (mut findings, target, queue) =
-        tokio::join!(examine_table(desk, lane), examine_target(desk, lane), examine_queue(desk, lane));
-    findings.push(target);
-    findings.extend(queue);
+    let findings = findings(desk, lane).await;
     let mut mend: Vec<String> = findings.iter().filter_map(|finding| finding.mend.clone()).collect();
     mend.dedup();
     let ok = findings.iter().all(|finding| finding.level != Level::Error);
     Report { lane: lane.name.clone(), contract: lane.contract.name.clone(), ok, findings, mend }
+}
+
+/// What a lane's table and target guarantee and lack.
+pub async fn findings(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {
+    let (mut findings, target, queue) =
+        tokio::join!(examine_table(desk, lane), examine_target(desk, lane), examine_queue(desk, lane));
+    findings.push(target);
+    findings.extend(queue);
+    findings
 }
 
 async fn examine_table(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use postrider_contract::{Contract, MessageField, Role};
-use postrider_seams::inspect::{Query, RowView};
+use postrider_seams::inspect::{Matching, Order, Query, RowView, Search, SearchBy};
 use serde_json::{Map, Value};
 
 use super::{Desk, known_state};
@@ -20,7 +20,14 @@ pub async fn run(desk: &Desk, args: &ListArgs) -> Result<(), Failure> {
         known_state(lane, state)?;
     }
     let (_, table) = desk.table(&args.lane).await?;
-    let query = Query { state: args.state.clone(), limit: args.limit, after: args.after.clone() };
+    let query = Query {
+        state: args.state.clone(),
+        limit: args.limit,
+        after: args.after.clone(),
+        order: if args.oldest { Order::Oldest } else { Order::Newest },
+        search: args.search.as_deref().map(|text| search(text, args.prefix)).transpose()?,
+        brief: false,
+    };
     let page = table.browse(&query).await?;
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -30,12 +37,26 @@ pub async fn run(desk: &Desk, args: &ListArgs) -> Result<(), Failure> {
     } else {
         people(&lane.contract, &page.rows).write(&mut out)?;
     }
+    if let Some(note) = page.note.as_ref().filter(|_| !args.json) {
+        eprintln!("{note}");
+    }
     match &page.next {
         Some(next) if args.json => eprintln!("{}", serde_json::json!({ "next": next })),
         Some(next) => eprintln!("there are more: --after '{next}'"),
         None => {}
     }
     Ok(())
+}
+
+/// `by=text`.
+fn search(text: &str, prefix: bool) -> Result<Search, Failure> {
+    let (by, text) = text.split_once('=').unwrap_or((text, ""));
+    let by = SearchBy::from_name(by).filter(|_| !text.is_empty()).ok_or_else(|| {
+        let known = SearchBy::ALL.map(SearchBy::name).join("=…, ");
+        Failure::Misuse(format!("--search takes one of {known}=…"))
+    })?;
+    let matching = if prefix { Matching::Prefix } else { Matching::Exact };
+    Ok(Search { by, text: text.to_owned(), matching })
 }
 
 fn json(row: &RowView) -> Value {

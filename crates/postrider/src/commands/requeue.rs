@@ -1,6 +1,6 @@
 //! `requeue`: rows back to be tried, by id or by state.
 
-use postrider_seams::inspect::Which;
+use postrider_seams::inspect::{Preview, Verb, Which};
 use serde_json::json;
 
 use super::{Desk, known_state};
@@ -26,6 +26,13 @@ pub async fn run(desk: &Desk, args: &RequeueArgs) -> Result<(), Failure> {
     };
     let (_, table) = desk.table(&args.lane).await?;
     let output = Output::new(args.json);
+    if args.preview {
+        let which = match &args.state {
+            None => Which::Ids(args.ids.clone()),
+            Some(state) => Which::State { state: state.clone(), since, limit: CHUNK },
+        };
+        return previewed(output, &lane.name, table.preview(Verb::Requeue, &which).await?);
+    }
     let expected = match &args.state {
         // Only to say how much is left: who can't see it needs no count.
         Some(state) if since.is_none() && Progress::is_seen(output) => counted(&*table, state).await?,
@@ -54,6 +61,13 @@ pub async fn run(desk: &Desk, args: &RequeueArgs) -> Result<(), Failure> {
         object["asked"] = asked.into();
     }
     output.data(object, moved)
+}
+
+/// What would be moved: a number, which stops at 10,000.
+pub fn previewed(output: Output, lane: &str, preview: Preview) -> Result<(), Failure> {
+    let over = if preview.more { "over " } else { "" };
+    output.note(format_args!("{over}{} rows would be moved; nothing was", preview.rows));
+    output.data(json!({ "lane": lane, "matched": preview.rows, "more": preview.more }), preview.rows)
 }
 
 /// How many rows are in the state; `None` where they are too many to count.

@@ -112,7 +112,7 @@ async fn release_named(
 ) -> Result<bool, Error> {
     let mut after = None;
     for _ in 0..MOST_PAGES {
-        let page = table.browse(&Query { state: None, limit: PAGE, after }).await?;
+        let page = table.browse(&Query { limit: PAGE, after, ..Query::default() }).await?;
         for path in page.rows.iter().flat_map(|row| named(lane, base, row)) {
             suspects.remove(&path);
         }
@@ -136,7 +136,9 @@ async fn bereft(
         let state = lane.contract.state(stage.ready[0]).name.clone();
         let mut after = None;
         for _ in 0..MOST_PAGES {
-            let page = table.browse(&Query { state: Some(state.clone()), limit: PAGE, after }).await?;
+            let page = table
+                .browse(&Query { state: Some(state.clone()), limit: PAGE, after, ..Query::default() })
+                .await?;
             for row in page.rows {
                 let path =
                     row.columns.iter().find(|(known, _)| *known == column).and_then(|(_, path)| path.clone());

@@ -1,22 +1,28 @@
 //! `/lanes`: how they are; pausing and resuming them on all instances.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::Json;
 use axum::extract::State;
-use postrider_contract::Contract;
+use postrider_contract::{Contract, StateId, Transition};
 use postrider_engine::{Health, LaneStatus};
 use postrider_hub::Error;
 use postrider_hub::access::Role;
 use postrider_hub::audit::Change;
-use postrider_seams::{Inspect, store};
+use postrider_seams::inspect::{Finding, Searchable, Verb};
+use postrider_seams::{Envelope, Inspect, store};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::admit::Caller;
 use super::params::Id;
 use super::{Api, Problem};
+use crate::rows::role_of;
+
+/// A lane whose database takes longer is told of without it.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What can be done with lanes.
 #[async_trait]
@@ -29,6 +35,12 @@ pub trait LaneControl: Send + Sync {
 
     /// A lane's table, opened; `None` where there is none of that name.
     async fn table(&self, lane: &str) -> Result<Option<Arc<dyn Inspect>>, store::Error>;
+
+    /// What a lane would send for a row: the envelope, or why there is none. `None` where there is no such row.
+    async fn compose(&self, lane: &str, id: &str) -> Result<Option<Result<Envelope, String>>, store::Error>;
+
+    /// What `postrider check` says of a lane.
+    async fn check(&self, lane: &str) -> Vec<Finding>;
 
     /// Pauses or resumes a lane for all instances on its database; false where there is none of that name. Idempotent.
     async fn set_paused(&self, lane: &str, paused: bool) -> Result<bool, store::Error>;
@@ -71,6 +83,103 @@ pub struct LaneView {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LaneList {
     items: Vec<LaneView>,
+}
+
+/// A lane with what its contract says and what its settings are.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LaneDetail {
+    #[serde(flatten)]
+    lane: LaneView,
+    states: Vec<StateView>,
+    /// The state machine: every move that a row can make.
+    moves: Vec<MoveView>,
+    searches: Vec<SearchView>,
+    /// What an operator may do with rows.
+    verbs: Vec<VerbView>,
+    /// The settings in force; no secret among them.
+    settings: Vec<SettingView>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct StateView {
+    name: String,
+    /// `ready`, `claimed`, `waiting`, `delivered`, `failed` or `ended`
+    role: &'static str,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MoveView {
+    from: String,
+    to: String,
+    /// `claimed`, `delivered`, `retry`, …
+    verb: String,
+    /// Only a person makes it.
+    by_hand: bool,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SearchView {
+    /// `id`, `key`, `recipient`, `group` or `error`
+    by: &'static str,
+    exact: bool,
+    prefix: bool,
+    /// By an index, over all rows; else over the newest 10,000.
+    indexed: bool,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct VerbView {
+    /// The route: `requeue`, `cancel` or `release`
+    name: &'static str,
+    title: &'static str,
+    /// The states that it can be done from.
+    from: Vec<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SettingView {
+    key: String,
+    value: String,
+}
+
+pub fn verb_view(make: &LaneMake, verb: Verb) -> VerbView {
+    let moves = verb.moves(&make.contract, &make.contract.stages[make.stage]);
+    let title = match verb {
+        Verb::Requeue => "Requeue",
+        Verb::Cancel => "Cancel",
+        Verb::Release => "Release",
+    };
+    let from = moves.iter().map(|(from, _)| make.contract.state(*from).name.clone()).collect();
+    VerbView { name: verb.name(), title, from }
+}
+
+fn detail(lane: LaneStatus, make: &LaneMake, searches: Vec<Searchable>) -> LaneDetail {
+    let contract = &make.contract;
+    let name = |state: StateId| contract.state(state).name.clone();
+    let states = (0..contract.states.len()).map(StateId);
+    let verbs = Verb::ALL.into_iter().map(|verb| verb_view(make, verb)).filter(|verb| !verb.from.is_empty());
+    let moved = |(from, verb, to): (StateId, Transition, StateId)| MoveView {
+        from: name(from),
+        to: name(to),
+        verb: verb.to_string(),
+        by_hand: verb.is_by_hand(),
+    };
+    let search = |search: Searchable| SearchView {
+        by: search.by.name(),
+        exact: search.exact,
+        prefix: search.prefix,
+        indexed: search.indexed,
+    };
+    let setting = |(key, value): &(String, String)| SettingView { key: key.clone(), value: value.clone() };
+    LaneDetail {
+        lane: view(lane),
+        states: states.map(|state| StateView { name: name(state), role: role_of(contract, state) }).collect(),
+        moves: contract.edges().into_iter().map(moved).collect(),
+        searches: searches.into_iter().map(search).collect(),
+        verbs: verbs.collect(),
+        settings: make.settings.iter().map(setting).collect(),
+    }
 }
 
 /// What an operator asked for. The lane follows within seconds.
@@ -123,13 +232,18 @@ pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<LaneLis
     Ok(Json(LaneList { items: api.lanes.lanes().into_iter().map(view).collect() }))
 }
 
-/// How one lane is.
+/// How one lane is, its state machine, and its settings.
 #[utoipa::path(get, path = "/lanes/{id}", tag = "lanes", params(("id" = String, Path, description = "Its name")),
-    responses((status = 200, description = "The lane", body = LaneView)))]
-pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<LaneView>, Problem> {
+    responses((status = 200, description = "The lane", body = LaneDetail)))]
+pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<LaneDetail>, Problem> {
     caller.of_all_clients(Role::Viewer)?;
-    let found = api.lanes.lanes().into_iter().find(|lane| lane.lane == id);
-    Ok(Json(found.map(view).ok_or(Error::Absent("lane"))?))
+    let found = api.lanes.lanes().into_iter().find(|lane| lane.lane == id).ok_or(Error::Absent("lane"))?;
+    let make = api.lanes.make(&id).ok_or(Error::Absent("lane"))?;
+    // While its database is away a lane has no searches, but all the rest.
+    let table = tokio::time::timeout(PATIENCE, api.lanes.table(&id)).await;
+    let table = table.ok().and_then(Result::ok).flatten();
+    let searches = table.map(|table| table.searches()).unwrap_or_default();
+    Ok(Json(detail(found, &make, searches)))
 }
 
 /// Its rows wait, on all instances.

@@ -57,6 +57,20 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
     }
 }
 
+/// A lane and a row of it.
+pub struct RowId(pub String, pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for RowId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path((lane, row)) = Path::<(String, String)>::from_request_parts(parts, state)
+            .await
+            .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "the path is not UTF-8"))?;
+        Ok(Self(lane, row))
+    }
+}
+
 /// Query parameters.
 pub struct Params<T>(pub T);
 

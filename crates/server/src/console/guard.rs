@@ -13,6 +13,10 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'sel
 /// An answer of the API is no page.
 const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
+/// A mail: an origin of its own, no script, nothing loaded; only the console may frame it.
+pub const MAIL_POLICY: &str = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
+                               form-action 'none'; base-uri 'none'; frame-ancestors 'self'";
+
 pub async fn pages(request: Request, next: Next) -> Response {
     guarded(next.run(request).await, PAGE_POLICY)
 }

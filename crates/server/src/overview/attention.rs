@@ -1,6 +1,7 @@
 //! What needs attention, in words: what stands still first, then what failed, then what was asked for.
 
 use postrider_engine::{Health, LaneStatus};
+use postrider_hub::Moment;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -53,7 +54,18 @@ fn failed_text(failed: &Failed) -> String {
     let (over, rows) = (if failed.count.more { "over " } else { "" }, failed.count.rows);
     let noun = if rows == 1 { "row" } else { "rows" };
     let last = failed.last_error.as_ref().map(|error| format!(", last error: {error}")).unwrap_or_default();
-    format!("{over}{rows} {noun} {}{last}", failed.count.state)
+    let since = failed.since.map(|since| format!(" since {}", clock(since))).unwrap_or_default();
+    format!("{over}{rows} {noun} {}{since}{last}", failed.count.state)
+}
+
+/// `14:05` of today, `2026-01-31 14:05` of another day; UTC.
+fn clock(at: Moment) -> String {
+    let (at, now) = (at.to_string(), Moment::now().to_string());
+    let minute = at.get(11..16).unwrap_or_default();
+    match (at.get(..10), now.get(..10)) {
+        (day, today) if day == today => minute.to_owned(),
+        (day, _) => format!("{} {minute}", day.unwrap_or_default()),
+    }
 }
 
 /// Seconds for people.

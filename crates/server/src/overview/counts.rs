@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use postrider_contract::{Contract, Role, StateId};
+use postrider_hub::Moment;
 use postrider_seams::Inspect;
-use postrider_seams::inspect::{Count, Lag, Query, RowView};
+use postrider_seams::inspect::{Count, Lag, Order, Query, RowView};
 use postrider_seams::store::Error;
 
 use crate::LaneControl;
@@ -26,6 +27,8 @@ pub struct Counts {
 #[derive(Debug, Clone)]
 pub struct Failed {
     pub count: Count,
+    /// When the oldest of them last changed.
+    pub since: Option<Moment>,
     /// Of the newest of them.
     pub last_error: Option<String>,
 }
@@ -55,10 +58,12 @@ async fn counted(make: &LaneMake, table: &dyn Inspect) -> Result<Counts, Error> 
         let Some(count) = states.iter().find(|count| count.state == *name && count.rows > 0) else {
             continue;
         };
-        let newest = Query { state: Some(name.clone()), limit: 1, ..Query::default() };
-        let newest = table.browse(&newest).await?.rows.into_iter().next();
+        let one =
+            |order| Query { state: Some(name.clone()), limit: 1, order, brief: true, ..Query::default() };
+        let newest = table.browse(&one(Order::Newest)).await?.rows.into_iter().next();
+        let oldest = table.browse(&one(Order::Oldest)).await?.rows.into_iter().next();
         let last_error = newest.and_then(|row| error_of(&make.contract, &row));
-        failed.push(Failed { count: count.clone(), last_error });
+        failed.push(Failed { count: count.clone(), since: oldest.and_then(|row| changed(&row)), last_error });
     }
     Ok(Counts { states, lag, failed, away: None })
 }
@@ -73,10 +78,15 @@ fn failed_states(make: &LaneMake) -> Vec<StateId> {
     states
 }
 
+fn changed(row: &RowView) -> Option<Moment> {
+    let times = [Role::Finished, Role::Updated, Role::Attempted, Role::ClaimedAt, Role::Created];
+    times.iter().find_map(|role| row.times.get(role)).copied().map(Moment::from_micros)
+}
+
 fn error_of(contract: &Contract, row: &RowView) -> Option<String> {
     let column = contract.column(Role::Error)?;
-    let (_, text) = row.columns.iter().find(|(name, _)| name == column)?;
-    let text = text.as_deref().map(str::trim).filter(|text| !text.is_empty())?;
+    let text = row.column(column);
+    let text = text.map(str::trim).filter(|text| !text.is_empty())?;
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(WORDS).collect();
     Some(line)
 }

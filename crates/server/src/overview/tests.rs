@@ -48,10 +48,15 @@ async fn a_change_of_health_is_due_at_once_and_the_rest_every_few_seconds() {
 #[test]
 fn what_needs_attention_is_said_in_words() {
     use postrider_seams::inspect::{Count, Lag};
+    let since = postrider_hub::Moment::parse("2026-01-31T14:05:09Z").expect("a time");
     let count = |rows, more| Count { state: "failed".to_owned(), rows, more };
-    let failed = counts::Failed { count: count(214, false), last_error: Some("550 no such user".to_owned()) };
+    let failed = counts::Failed {
+        count: count(214, false),
+        since: Some(since),
+        last_error: Some("550 no such user".to_owned()),
+    };
     let counts = Counts {
-        failed: vec![failed, counts::Failed { count: count(10_000, true), last_error: None }],
+        failed: vec![failed, counts::Failed { count: count(10_000, true), since: None, last_error: None }],
         lag: Lag { oldest_due_seconds: Some(3_600.0), oldest_claim_seconds: None },
         ..Counts::default()
     };
@@ -63,7 +68,7 @@ fn what_needs_attention_is_said_in_words() {
     assert_eq!(
         running,
         [
-            "214 rows failed, last error: 550 no such user",
+            "214 rows failed since 2026-01-31 14:05, last error: 550 no such user",
             "over 10000 rows failed",
             "the oldest due row has waited for 60 min",
         ]

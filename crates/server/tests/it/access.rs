@@ -13,6 +13,7 @@ on_every_database!(
     nothing_answers_without_a_key,
     each_role_may_do_what_it_says_and_no_more,
     a_foreign_id_answers_byte_for_byte_like_an_unknown_one,
+    a_producer_reads_no_payload_that_another_key_made,
 );
 
 async fn nothing_answers_without_a_key(site: &Site) {
@@ -134,4 +135,27 @@ async fn a_foreign_id_answers_byte_for_byte_like_an_unknown_one(site: &Site) {
     desk.get(&other, &format!("/dispatch-jobs?limit=1&cursor={cursor}")).await.problem(422, "cursor");
     desk.get(&acme, &format!("/events?limit=1&cursor={cursor}")).await.problem(422, "cursor");
     desk.get(&acme, &format!("/dispatch-jobs?limit=1&cursor=A{}", &cursor[1..])).await.problem(422, "cursor");
+}
+
+async fn a_producer_reads_no_payload_that_another_key_made(site: &Site) {
+    let desk = Desk::new(site);
+    let (mine, _) = site.key(Role::Producer, &[]).await;
+    let (other, _) = site.key(Role::Producer, &[]).await;
+    let (viewer, _) = site.key(Role::Viewer, &[]).await;
+    let made = job(&json!({"payload": "{\"secret\":1}"}));
+    let id = desk.post(&mine, "/dispatch-jobs", &made).await.expect(201)["id"].clone();
+    let path = format!("/dispatch-jobs/{}", id.as_str().expect("an id"));
+    let event =
+        json!({"specversion": "1.0", "id": "1", "source": "/s", "type": "a:b:c:d", "data": {"secret": 1}});
+    let event = desk.post(&mine, "/events", &event).await.expect(201)["id"].clone();
+    let event = format!("/events/{}", event.as_str().expect("an id"));
+    for (key, reads) in [(&mine, true), (&other, false), (&viewer, true)] {
+        let job = desk.get(key, &path).await.expect(200);
+        assert_eq!(job["payload"].is_string(), reads, "{job}");
+        assert!(job.get("createdBy").is_none());
+        let one = desk.get(key, &event).await.expect(200);
+        assert_eq!(one["data"].is_string(), reads, "{one}");
+        let list = desk.get(key, "/events").await.expect(200);
+        assert_eq!(list["items"][0]["data"].is_string(), reads, "{list}");
+    }
 }

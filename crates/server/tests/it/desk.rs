@@ -1,5 +1,6 @@
 //! A caller, without a socket between.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -9,7 +10,8 @@ use axum::http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::BodyExt as _;
 use postrider_contract::Contract;
 use postrider_engine::{Health, LaneStatus};
-use postrider_seams::{Backend, Inspect, store};
+use postrider_seams::inspect::{Finding, Level};
+use postrider_seams::{Backend, Content, Envelope, Inspect, Webhook, store};
 use postrider_server::api::Limits;
 use postrider_server::{Api, LaneControl, LaneMake};
 use serde_json::Value;
@@ -56,6 +58,31 @@ impl LaneControl for Lanes {
     async fn table(&self, lane: &str) -> Result<Option<Arc<dyn Inspect>>, store::Error> {
         let table = self.table.clone().filter(|_| lane == "dispatch_jobs");
         Ok(table.map(|table| table as Arc<dyn Inspect>))
+    }
+
+    async fn compose(&self, lane: &str, id: &str) -> Result<Option<Result<Envelope, String>>, store::Error> {
+        let Some(table) = self.table(lane).await? else { return Ok(None) };
+        let Some(row) = table.show(id).await? else { return Ok(None) };
+        let webhook = Webhook {
+            url: row.column("target_url").unwrap_or_default().to_owned(),
+            headers: Vec::new(),
+            content_type: "application/json".to_owned(),
+            body: row.column("payload").unwrap_or_default().to_owned().into(),
+            timeout: None,
+            authorization: None,
+            signing: Vec::new(),
+            may_postpone: false,
+            subscription: None,
+        };
+        let content = Content::Webhook(Box::new(webhook));
+        let envelope =
+            Envelope { row: row.id.clone(), dedupe: row.id, attempt: 1, content, detail: BTreeMap::new() };
+        Ok(Some(Ok(envelope)))
+    }
+
+    async fn check(&self, _: &str) -> Vec<Finding> {
+        let mend = Some("CREATE INDEX".to_owned());
+        vec![Finding { level: Level::Warning, text: "an index is missing".to_owned(), mend }]
     }
 
     async fn set_paused(&self, lane: &str, paused: bool) -> Result<bool, store::Error> {

@@ -11,3 +11,4 @@ mod document;
 mod overview;
 mod refusals;
 mod routes;
+mod rows;

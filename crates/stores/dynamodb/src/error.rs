@@ -102,3 +102,7 @@ pub(crate) fn no_such_move(name: &str) -> Error {
 pub(crate) fn unknown_state(name: &str) -> Error {
     Error::new(Class::Permanent, format!("the contract has no state `{name}`"))
 }
+
+pub(crate) fn not_searched(by: &str) -> Error {
+    Error::new(Class::Permanent, format!("a table of DynamoDB can't be searched by {by}: only by a whole id"))
+}

@@ -6,9 +6,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use postrider_contract::{OperatorMove, Role, StateId, Transition};
-use postrider_rows::{micros, state_of};
+use postrider_rows::{due_in, micros, state_of, times};
 use postrider_seams::Value;
-use postrider_seams::inspect::{COUNT_LIMIT, Count, Finding, Inspect, Lag, Page, Query, RowView, Which};
+use postrider_seams::inspect::{
+    COUNT_LIMIT, Count, Finding, Inspect, Lag, Matching, Page, Preview, Query, Recorded, RowView, SearchBy,
+    Searchable, Standing, Verb, Which,
+};
 use postrider_seams::store::Error;
 use tokio::time::Instant;
 
@@ -36,7 +39,15 @@ impl DynamoStore {
         };
         let mut columns: Vec<_> = record.row.iter().map(shown).collect();
         columns.push((self.target.ttl.clone(), record.ttl.map(|ttl| ttl.to_string())));
-        RowView { id: record.id.clone(), state, columns }
+        let read_at = self.database.clock.now();
+        RowView {
+            id: record.id.clone(),
+            state,
+            columns,
+            times: times(&self.contract, &record.row),
+            due_in: due_in(&self.contract, self.stage(), &record.row, read_at),
+            read_at,
+        }
     }
 
     fn state_named(&self, name: &str) -> Result<StateId, Error> {
@@ -142,8 +153,21 @@ impl Inspect for DynamoStore {
         Ok(self.contract.states.iter().zip(rows).map(count).collect())
     }
 
+    /// A table of DynamoDB is asked by its key alone.
+    fn searches(&self) -> Vec<Searchable> {
+        vec![Searchable { by: SearchBy::Id, exact: true, prefix: false, indexed: true }]
+    }
+
     /// In the order of the index: DynamoDB knows no other.
     async fn browse(&self, query: &Query) -> Result<Page, Error> {
+        if let Some(search) = &query.search {
+            if (search.by, search.matching) != (SearchBy::Id, Matching::Exact) {
+                return Err(error::not_searched(search.by.name()));
+            }
+            let found = self.current(&search.text).await?.map(|record| self.view(&record));
+            let fits = |row: &RowView| query.state.is_none() || row.state == query.state;
+            return Ok(Page { rows: found.into_iter().filter(fits).collect(), next: None, note: None });
+        }
         let wanted = query.state.as_deref().map(|state| self.state_named(state)).transpose()?;
         let statement = self.target.by_state(wanted.map(|state| self.status_of(state)));
         let now = self.database.clock.now();
@@ -165,7 +189,8 @@ impl Inspect for DynamoStore {
                 break;
             }
         }
-        Ok(Page { rows, next })
+        let note = "DynamoDB keeps rows in no order of time".to_owned();
+        Ok(Page { rows, next, note: Some(note) })
     }
 
     /// The record, and a line for each state reached.
@@ -190,6 +215,45 @@ impl Inspect for DynamoStore {
         reached.sort_by(|a, b| a.1.cmp(&b.1));
         view.columns.extend(reached);
         Ok(Some(view))
+    }
+
+    /// A record for each state reached.
+    async fn history(&self, id: &str) -> Result<Vec<Recorded>, Error> {
+        let (items, _) = self.database.select("show", &self.target.all_of(id), None, None).await?;
+        let recorded = |item: &crate::ask::Item| {
+            let state = item.get(STATUS)?.as_s().ok().filter(|state| *state != META)?.clone();
+            let attributes = item.get(ATTRIBUTES)?.as_m().ok()?;
+            let text = |name: &str| attributes.get(name).and_then(|value| value.as_s().ok()).cloned();
+            let at = text(UPDATED_AT).as_deref().and_then(layout::micros);
+            let columns = vec![("status".to_owned(), Some(state)), ("reason".to_owned(), text(REASON))];
+            Some(Recorded { table: "history".to_owned(), at, columns })
+        };
+        let mut found: Vec<Recorded> = items.iter().filter_map(recorded).collect();
+        found.sort_by_key(|record| record.at);
+        Ok(found)
+    }
+
+    /// No groups and no pools here.
+    async fn standing(&self, _: &RowView) -> Result<Standing, Error> {
+        Ok(Standing::default())
+    }
+
+    async fn preview(&self, verb: Verb, which: &Which) -> Result<Preview, Error> {
+        let from: Vec<StateId> =
+            verb.moves(&self.contract, self.stage()).into_iter().map(|(from, _)| from).collect();
+        let chosen = self.which(which).await?;
+        let fits = |record: &&Record| {
+            state_of(&self.contract, &record.row).is_some_and(|state| from.contains(&state))
+        };
+        Ok(Preview::counted(chosen.iter().filter(fits).count() as u64))
+    }
+
+    async fn release(&self, which: &Which) -> Result<u64, Error> {
+        let moves = Verb::Release.moves(&self.contract, self.stage());
+        if moves.is_empty() {
+            return Err(error::no_such_move("release"));
+        }
+        self.operate(which, &OperatorMove { moves }, Transition::Released).await
     }
 
     async fn requeue(&self, which: &Which) -> Result<u64, Error> {

@@ -1,10 +1,11 @@
 //! What operators see and do, in memory.
 
 use async_trait::async_trait;
-use postrider_contract::{OperatorMove, Role, StateId, Transition};
-use postrider_rows::{Row, due_at, int, micros, role, state_of};
+use postrider_contract::{Expr, OperatorMove, Role, StateId, Transition};
+use postrider_rows::{Row, due_at, due_in, int, micros, role, state_of, times};
 use postrider_seams::inspect::{
-    COUNT_LIMIT, Count, Finding, Inspect, Lag, Level, Page, Query, RowView, Which,
+    COUNT_LIMIT, Count, Finding, Inspect, Lag, Level, Matching, Order, Page, Preview, Query, Recorded,
+    RowView, Search, SearchBy, Searchable, Standing, Verb, Which,
 };
 use postrider_seams::store::Error;
 use postrider_seams::{RowId, Value};
@@ -17,7 +18,15 @@ impl MemoryStore {
     fn view(&self, id: &RowId, row: &Row) -> RowView {
         let state = state_of(self.contract(), row).map(|state| self.contract().state(state).name.clone());
         let columns = row.iter().map(|(column, value)| (column.clone(), shown(value))).collect();
-        RowView { id: id.to_string(), state, columns }
+        let read_at = self.table.now();
+        RowView {
+            id: id.to_string(),
+            state,
+            columns,
+            times: times(self.contract(), row),
+            due_in: due_in(self.contract(), self.stage(), row, read_at),
+            read_at,
+        }
     }
 
     fn state_named(&self, name: &str) -> Result<StateId, Error> {
@@ -43,6 +52,22 @@ impl MemoryStore {
                 self.choose(table, &[self.state_named(state)?], *limit, young)
             }
         })
+    }
+
+    fn matches(&self, row: &RowView, search: &Search) -> bool {
+        let column = search.by.column(self.contract());
+        let Some(value) = column.as_deref().and_then(|column| row.column(column)) else { return false };
+        match (search.by, search.matching) {
+            (SearchBy::Error, _) => {
+                let failed = self.contract().stages.iter().flat_map(|stage| [stage.dead, stage.rejected]);
+                let failed: Vec<&str> =
+                    failed.map(|state| self.contract().state(state).name.as_str()).collect();
+                let is_failed = row.state.as_deref().is_some_and(|state| failed.contains(&state));
+                is_failed && value.to_lowercase().contains(&search.text.to_lowercase())
+            }
+            (_, Matching::Exact) => value == search.text,
+            (_, Matching::Prefix) => value.starts_with(&search.text),
+        }
     }
 
     fn operate(&self, which: &Which, rule: &OperatorMove, transition: Transition) -> Result<u64, Error> {
@@ -93,27 +118,82 @@ impl Inspect for MemoryStore {
         Ok(self.contract().states.iter().enumerate().map(count).collect())
     }
 
+    fn searches(&self) -> Vec<Searchable> {
+        let has = |by: &SearchBy| by.column(self.contract()).is_some();
+        let offered = |by| {
+            let plain = by != SearchBy::Error;
+            Searchable { by, exact: plain, prefix: plain, indexed: plain }
+        };
+        SearchBy::ALL.into_iter().filter(has).map(offered).collect()
+    }
+
     async fn browse(&self, query: &Query) -> Result<Page, Error> {
         let wanted = query.state.as_deref().map(|state| self.state_named(state)).transpose()?;
         let table = self.table.lock();
         let mut ids: Vec<_> = table.rows.keys().collect();
-        ids.sort_by(|a, b| b.cmp(a));
+        match query.order {
+            Order::Newest => ids.sort_by(|a, b| b.cmp(a)),
+            Order::Oldest => ids.sort(),
+        }
         let rows: Vec<_> = ids
             .into_iter()
             .skip_while(|id| query.after.as_ref().is_some_and(|after| id.to_string() != *after))
             .skip(usize::from(query.after.is_some()))
             .filter(|id| wanted.is_none() || state_of(self.contract(), &table.rows[*id]) == wanted)
-            .take(query.limit as usize)
             .map(|id| self.view(id, &table.rows[id]))
+            .filter(|row| query.search.as_ref().is_none_or(|search| self.matches(row, search)))
+            .take(query.limit as usize)
             .collect();
         let full = rows.len() == query.limit as usize;
         let next = rows.last().filter(|_| full).map(|row| row.id.clone());
-        Ok(Page { rows, next })
+        Ok(Page { rows, next, note: None })
     }
 
     async fn show(&self, id: &str) -> Result<Option<RowView>, Error> {
         let table = self.table.lock();
         Ok(table.rows.iter().find(|(key, _)| key.to_string() == id).map(|(key, row)| self.view(key, row)))
+    }
+
+    async fn history(&self, id: &str) -> Result<Vec<Recorded>, Error> {
+        let table = self.table.lock();
+        let mut found = Vec::new();
+        for (name, row) in &table.effects {
+            let Some(effect) = self.contract().effects.iter().find(|effect| effect.table == *name) else {
+                continue;
+            };
+            let column =
+                |wanted: &Expr| effect.values.iter().find(|(_, value)| value == wanted).map(|(name, _)| name);
+            let (Some(key), Some(at)) = (column(&Expr::Id), column(&Expr::Now)) else { continue };
+            if row.get(key).and_then(shown).as_deref() == Some(id) {
+                let columns = row.iter().map(|(column, value)| (column.clone(), shown(value))).collect();
+                found.push(Recorded { table: name.clone(), at: row.get(at).and_then(int), columns });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Groups and pools are looked at by claims alone here.
+    async fn standing(&self, _: &RowView) -> Result<Standing, Error> {
+        Ok(Standing::default())
+    }
+
+    async fn preview(&self, verb: Verb, which: &Which) -> Result<Preview, Error> {
+        let from: Vec<StateId> =
+            verb.moves(self.contract(), self.stage()).into_iter().map(|(from, _)| from).collect();
+        let table = self.table.lock();
+        let chosen = self.which(&table, which)?;
+        let fits = |id: &&RowId| {
+            state_of(self.contract(), &table.rows[*id]).is_some_and(|state| from.contains(&state))
+        };
+        Ok(Preview::counted(chosen.iter().filter(fits).count() as u64))
+    }
+
+    async fn release(&self, which: &Which) -> Result<u64, Error> {
+        let moves = Verb::Release.moves(self.contract(), self.stage());
+        if moves.is_empty() {
+            return Err(error::no_such_move("release"));
+        }
+        self.operate(which, &OperatorMove { moves }, Transition::Released)
     }
 
     async fn requeue(&self, which: &Which) -> Result<u64, Error> {

@@ -189,10 +189,6 @@ fn bound(step: &Step, given: &Given<'_>, progress: &Progress, also: &Also<'_>) -
             Bind::Ids => keys(query, &given.ids),
             Bind::Held => keys(query, &progress.held),
             Bind::ClaimTime => query.bind(also.claim_time.map(str::to_owned)),
-            Bind::After => match &given.after {
-                Some(id) => key(query, id),
-                None => query.bind(None::<String>),
-            },
             Bind::Since => query.bind(given.since),
             Bind::GroupsWanted => query.bind(i64::from(given.groups.wanted)),
             Bind::Jumps => query.bind(i64::from(given.groups.jumps)),

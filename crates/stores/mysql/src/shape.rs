@@ -2,6 +2,7 @@
 
 use postrider_contract::Contract;
 use postrider_seams::store::Error;
+use postrider_sql::ddl::Index;
 use postrider_sql::run::migrate::{Found, gathered};
 use postrider_sql::{Shape, ShapeColumn, own};
 
@@ -21,6 +22,9 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
         return Ok(None);
     }
     let mut shape = Shape { columns, ..Shape::default() };
+    let leading = indexes(database, contract).await?;
+    shape.indexed =
+        leading.into_iter().filter_map(|index| Some((index.columns.into_iter().next()?, true))).collect();
     for table in contract.related_tables() {
         let (schema, name) = match table.split_once('.') {
             Some((schema, name)) => (Some(schema), name),
@@ -60,6 +64,11 @@ const INDEXES: &str = "SELECT CAST(index_name AS CHAR), CAST(column_name AS CHAR
 
 /// What there is of the contract's table.
 pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Error> {
+    let indexes = indexes(database, contract).await?;
+    Ok(Found { shape: read(database, contract).await?, indexes })
+}
+
+async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>, Error> {
     let rows: Vec<(String, Option<String>)> = sqlx::query_as(INDEXES)
         .bind(contract.table.schema.clone())
         .bind(contract.table.name.clone())
@@ -67,8 +76,7 @@ pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Er
         .await
         .map_err(|cause| error::classify(&database.place, "read the table's indexes", cause))?;
     // There are no partial ones here.
-    let indexes = gathered(rows.into_iter().map(|(name, column)| (name, false, column)));
-    Ok(Found { shape: read(database, contract).await?, indexes })
+    Ok(gathered(rows.into_iter().map(|(name, column)| (name, false, column))))
 }
 
 /// Which of our own tables are there?

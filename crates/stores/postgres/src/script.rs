@@ -143,7 +143,6 @@ fn bound<'q>(step: &'q Step, given: &Given<'_>, progress: &Progress) -> Query<'q
             Bind::Held => query.bind(keys(&progress.held)),
             // Only MySQL's claim reads the time back, and takes groups and shares one by one.
             Bind::ClaimTime | Bind::Group | Bind::Share => query.bind(None::<String>),
-            Bind::After => query.bind(given.after.as_ref().map(ToString::to_string)),
             Bind::Since => query.bind(given.since),
             Bind::GroupsWanted => query.bind(i64::from(given.groups.wanted)),
             Bind::Jumps => query.bind(i64::from(given.groups.jumps)),

@@ -1,5 +1,7 @@
 //! What a table looks like, from the catalog.
 
+use std::collections::BTreeMap;
+
 use postrider_contract::{Contract, Table};
 use postrider_seams::store::Error;
 use postrider_sql::ddl::Index;
@@ -40,7 +42,8 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
     if columns.is_empty() {
         return Ok(None);
     }
-    let mut shape = Shape { columns, ..Shape::default() };
+    let indexed = indexed(database, contract).await?;
+    let mut shape = Shape { columns, indexed, ..Shape::default() };
     for table in contract.related_tables() {
         let found = self::columns(database, &quoted_path(table)).await?;
         if !found.is_empty() {
@@ -48,6 +51,27 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
         }
     }
     Ok(Some(shape))
+}
+
+/// Columns that an index of all rows begins with (or of all that have a value), and whether it serves a prefix: by the
+/// order of bytes alone.
+const INDEXED: &str = "SELECT a.attname::text, \
+    bool_or(o.opcname LIKE '%pattern_ops' OR l.collname IN ('C', 'POSIX') \
+    OR (l.collname = 'default' AND d.datcollate IN ('C', 'POSIX'))) \
+    FROM pg_catalog.pg_index x JOIN pg_catalog.pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0] \
+    JOIN pg_catalog.pg_opclass o ON o.oid = x.indclass[0] \
+    LEFT JOIN pg_catalog.pg_collation l ON l.oid = x.indcollation[0] \
+    JOIN pg_catalog.pg_database d ON d.datname = current_database() \
+    WHERE x.indrelid = to_regclass($1) AND x.indisvalid AND (x.indpred IS NULL \
+    OR pg_get_expr(x.indpred, x.indrelid) = '(' || quote_ident(a.attname) || ' IS NOT NULL)') GROUP BY 1";
+
+async fn indexed(database: &Database, contract: &Contract) -> Result<BTreeMap<String, bool>, Error> {
+    let found: Vec<(String, Option<bool>)> = sqlx::query_as(INDEXED)
+        .bind(qualified(&contract.table))
+        .fetch_all(&database.pool)
+        .await
+        .map_err(|cause| error::classify(&database.place, "read the table's indexes", cause))?;
+    Ok(found.into_iter().map(|(column, prefix)| (column, prefix.unwrap_or(false))).collect())
 }
 
 async fn columns(database: &Database, table: &str) -> Result<Vec<ShapeColumn>, Error> {

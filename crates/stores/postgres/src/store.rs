@@ -5,10 +5,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_contract::Contract;
 use postrider_seams::Handoff;
-use postrider_seams::inspect::{Count, Finding, Inspect, Lag, Page, Query, RowView, Which};
+use postrider_seams::inspect::{
+    Count, Finding, Inspect, Lag, Page, Preview, Query, Recorded, RowView, Searchable, Standing, Verb, Which,
+};
 use postrider_seams::migrate::{Migrate, Options};
 use postrider_seams::row::{Claimed, Fields, Lease};
 use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, Store, SweepKind, Want};
+use postrider_sql::Dialect;
 use postrider_sql::run::{Opened, locks};
 use tokio::time::Instant;
 
@@ -120,12 +123,32 @@ impl Inspect for PostgresStore {
         self.opened.census(&self.database).await
     }
 
+    fn searches(&self) -> Vec<Searchable> {
+        self.opened.searches(Dialect::Postgres)
+    }
+
     async fn browse(&self, query: &Query) -> Result<Page, Error> {
         self.opened.browse(&self.database, query).await
     }
 
     async fn show(&self, id: &str) -> Result<Option<RowView>, Error> {
         self.opened.show(&self.database, id).await
+    }
+
+    async fn history(&self, id: &str) -> Result<Vec<Recorded>, Error> {
+        self.opened.history(&self.database, id).await
+    }
+
+    async fn standing(&self, row: &RowView) -> Result<Standing, Error> {
+        self.opened.standing(&self.database, row).await
+    }
+
+    async fn preview(&self, verb: Verb, which: &Which) -> Result<Preview, Error> {
+        self.opened.preview(&self.database, verb, which).await
+    }
+
+    async fn release(&self, which: &Which) -> Result<u64, Error> {
+        self.opened.release(&self.database, which).await
     }
 
     async fn requeue(&self, which: &Which) -> Result<u64, Error> {

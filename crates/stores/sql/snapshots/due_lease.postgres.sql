@@ -17,6 +17,15 @@ CREATE INDEX IF NOT EXISTS "jobs_run_claim" ON "jobs" ("run_at", "id") WHERE "st
 -- create
 CREATE INDEX IF NOT EXISTS "jobs_run_spent10" ON "jobs" ("id") WHERE "state" = 'open' AND "attempts" >= 10;
 
+-- create
+CREATE INDEX IF NOT EXISTS "jobs_open_state" ON "jobs" ("id") WHERE "state" = 'open';
+
+-- create
+CREATE INDEX IF NOT EXISTS "jobs_closed_state" ON "jobs" ("id") WHERE "state" = 'closed';
+
+-- create
+CREATE INDEX IF NOT EXISTS "jobs_broken_state" ON "jobs" ("id") WHERE "state" = 'broken';
+
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_jobs"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
 BEGIN
@@ -201,19 +210,6 @@ LIMIT 1;
 SELECT ((SELECT (COALESCE((floor(extract(epoch FROM now()) * 1000000)::bigint - t."run_at"::bigint * 1000), (floor(extract(epoch FROM now()) * 1000000)::bigint - t."created_at"::bigint * 1000)))::float8 / 1000000 FROM "jobs" AS t WHERE t."state" = 'open' AND t."run_at" <= floor(extract(epoch FROM now()) * 1000)::bigint AND t."attempts" < 10 ORDER BY t."run_at" LIMIT 1))::float8,
   (NULL)::float8;
 
--- run: show: [Ids] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."state")::text,
-  (t."attempts")::text,
-  (t."run_at")::text,
-  (t."error")::text,
-  (t."created_at")::text,
-  (t."payload")::text
-FROM "jobs" AS t
-WHERE t."id" = ANY (($1::text[])::BIGINT[]);
-
 -- run: census open: [] -> Other
 SELECT (COUNT(*))::bigint
 FROM (SELECT 1 AS one FROM "jobs" AS t WHERE t."state" = 'open' LIMIT 10001) AS counted;
@@ -254,122 +250,3 @@ WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
 FROM moved AS t;
-
--- run: browse all: [Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."state")::text,
-  (t."attempts")::text,
-  (t."run_at")::text,
-  (t."error")::text,
-  (t."created_at")::text,
-  (t."payload")::text
-FROM "jobs" AS t
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- run: browse broken: [Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."state")::text,
-  (t."attempts")::text,
-  (t."run_at")::text,
-  (t."error")::text,
-  (t."created_at")::text,
-  (t."payload")::text
-FROM "jobs" AS t
-WHERE t."state" = 'broken'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- run: browse closed: [Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."state")::text,
-  (t."attempts")::text,
-  (t."run_at")::text,
-  (t."error")::text,
-  (t."created_at")::text,
-  (t."payload")::text
-FROM "jobs" AS t
-WHERE t."state" = 'closed'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- run: browse open: [Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."state")::text,
-  (t."attempts")::text,
-  (t."run_at")::text,
-  (t."error")::text,
-  (t."created_at")::text,
-  (t."payload")::text
-FROM "jobs" AS t
-WHERE t."state" = 'open'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- run: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."state")::text,
-  (t."attempts")::text,
-  (t."run_at")::text,
-  (t."error")::text,
-  (t."created_at")::text,
-  (t."payload")::text
-FROM "jobs" AS t
-WHERE t."id" < ($1::text)::BIGINT
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- run: browse after broken: [After, Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."state")::text,
-  (t."attempts")::text,
-  (t."run_at")::text,
-  (t."error")::text,
-  (t."created_at")::text,
-  (t."payload")::text
-FROM "jobs" AS t
-WHERE t."state" = 'broken' AND t."id" < ($1::text)::BIGINT
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- run: browse after closed: [After, Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."state")::text,
-  (t."attempts")::text,
-  (t."run_at")::text,
-  (t."error")::text,
-  (t."created_at")::text,
-  (t."payload")::text
-FROM "jobs" AS t
-WHERE t."state" = 'closed' AND t."id" < ($1::text)::BIGINT
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- run: browse after open: [After, Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."state")::text,
-  (t."attempts")::text,
-  (t."run_at")::text,
-  (t."error")::text,
-  (t."created_at")::text,
-  (t."payload")::text
-FROM "jobs" AS t
-WHERE t."state" = 'open' AND t."id" < ($1::text)::BIGINT
-ORDER BY t."id" DESC
-LIMIT $2;

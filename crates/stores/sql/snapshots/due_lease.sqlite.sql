@@ -17,6 +17,15 @@ CREATE INDEX IF NOT EXISTS "jobs_run_claim" ON "jobs" ((CASE WHEN typeof("run_at
 -- create
 CREATE INDEX IF NOT EXISTS "jobs_run_spent10" ON "jobs" ("id") WHERE "state" = 'open' AND "attempts" >= 10;
 
+-- create
+CREATE INDEX IF NOT EXISTS "jobs_open_state" ON "jobs" ("id") WHERE "state" = 'open';
+
+-- create
+CREATE INDEX IF NOT EXISTS "jobs_closed_state" ON "jobs" ("id") WHERE "state" = 'closed';
+
+-- create
+CREATE INDEX IF NOT EXISTS "jobs_broken_state" ON "jobs" ("id") WHERE "state" = 'broken';
+
 -- run: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["payload"], joined: [] }
 
 -- run: claim 1, step 1: [Limit] -> Keys
@@ -175,19 +184,6 @@ LIMIT 1;
 SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."run_at") IN ('integer', 'real') OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER) ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000)) / 1000000.0 FROM "jobs" AS t WHERE t."state" = 'open' AND CASE WHEN typeof(t."run_at") IN ('integer', 'real') OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER) ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER) END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND t."attempts" < 10 ORDER BY CASE WHEN typeof(t."run_at") IN ('integer', 'real') OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER) ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
   NULL;
 
--- run: show: [Ids] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."state" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."run_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."payload" AS TEXT)
-FROM "jobs" AS t
-WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1));
-
 -- run: census open: [] -> Other
 SELECT CAST(COUNT(*) AS INTEGER)
 FROM (SELECT 1 AS one FROM "jobs" AS t WHERE t."state" = 'open' LIMIT 10001) AS counted;
@@ -218,122 +214,3 @@ WHERE t."state" = 'broken'
   AND (?1 IS NULL OR CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
 LIMIT ?2)
 RETURNING CAST("id" AS INTEGER);
-
--- run: browse all: [Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."state" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."run_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."payload" AS TEXT)
-FROM "jobs" AS t
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- run: browse broken: [Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."state" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."run_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."payload" AS TEXT)
-FROM "jobs" AS t
-WHERE t."state" = 'broken'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- run: browse closed: [Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."state" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."run_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."payload" AS TEXT)
-FROM "jobs" AS t
-WHERE t."state" = 'closed'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- run: browse open: [Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."state" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."run_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."payload" AS TEXT)
-FROM "jobs" AS t
-WHERE t."state" = 'open'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- run: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."state" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."run_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."payload" AS TEXT)
-FROM "jobs" AS t
-WHERE t."id" < CAST(?1 AS INTEGER)
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- run: browse after broken: [After, Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."state" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."run_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."payload" AS TEXT)
-FROM "jobs" AS t
-WHERE t."state" = 'broken' AND t."id" < CAST(?1 AS INTEGER)
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- run: browse after closed: [After, Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."state" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."run_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."payload" AS TEXT)
-FROM "jobs" AS t
-WHERE t."state" = 'closed' AND t."id" < CAST(?1 AS INTEGER)
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- run: browse after open: [After, Limit] -> Other
-SELECT CASE WHEN t."state" = 'open' THEN 'open' WHEN t."state" = 'closed' THEN 'closed' WHEN t."state" = 'broken' THEN 'broken' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."state" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."run_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."payload" AS TEXT)
-FROM "jobs" AS t
-WHERE t."state" = 'open' AND t."id" < CAST(?1 AS INTEGER)
-ORDER BY t."id" DESC
-LIMIT ?2;

@@ -417,22 +417,6 @@ LIMIT 1;
 SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'ACCEPTED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'INTAKING' ORDER BY t.`updated_at` LIMIT 1);
 
--- intake: show: [Ids] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`id` IN ({ids});
-
 -- intake: census SENT: [] -> Other
 SELECT CAST(COUNT(*) AS SIGNED)
 FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') LIMIT 10001) AS counted;
@@ -608,508 +592,46 @@ SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- intake: browse all: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
+-- intake: release ids INTAKING, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
-ORDER BY t.`id` DESC
-LIMIT ?;
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INTAKING'
+FOR UPDATE;
 
--- intake: browse ACCEPTED: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
+-- intake: release ids INTAKING, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: release ids INTAKING, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
-WHERE t.`status` = 'ACCEPTED'
-ORDER BY t.`id` DESC
-LIMIT ?;
+WHERE t.`id` IN ({held});
 
--- intake: browse CALLING-FAILED-CALLBACK: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'CALLING-FAILED-CALLBACK'
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse CALLING-SENT-CALLBACK: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'CALLING-SENT-CALLBACK'
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse FAILED: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse FAILED-ACKNOWLEDGED: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'FAILED-ACKNOWLEDGED'
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse FAILED_SILENT: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse INTAKING: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
+-- intake: release state INTAKING, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
 WHERE t.`status` = 'INTAKING'
-ORDER BY t.`id` DESC
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
 LIMIT ?;
 
--- intake: browse INVALID: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
+-- intake: release state INTAKING, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
-WHERE t.`status` = 'INVALID'
-ORDER BY t.`id` DESC
-LIMIT ?;
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'INTAKING'
+FOR UPDATE SKIP LOCKED;
 
--- intake: browse PROCESSING: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'PROCESSING'
-ORDER BY t.`id` DESC
-LIMIT ?;
+-- intake: release state INTAKING, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
 
--- intake: browse READY: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
+-- intake: release state INTAKING, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
-WHERE t.`status` = 'READY'
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse SENT: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse SENT-ACKNOWLEDGED: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'SENT-ACKNOWLEDGED'
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse SENT_SILENT: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after ACCEPTED: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'ACCEPTED' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after CALLING-FAILED-CALLBACK: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'CALLING-FAILED-CALLBACK' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after CALLING-SENT-CALLBACK: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'CALLING-SENT-CALLBACK' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after FAILED: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after FAILED-ACKNOWLEDGED: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'FAILED-ACKNOWLEDGED' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after FAILED_SILENT: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after INTAKING: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'INTAKING' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after INVALID: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'INVALID' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after PROCESSING: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'PROCESSING' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after READY: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'READY' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after SENT: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after SENT-ACKNOWLEDGED: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'SENT-ACKNOWLEDGED' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- intake: browse after SENT_SILENT: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'SENT' WHEN t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t.`status` = 'ACCEPTED' THEN 'ACCEPTED' WHEN t.`status` = 'INTAKING' THEN 'INTAKING' WHEN t.`status` = 'READY' THEN 'READY' WHEN t.`status` = 'INVALID' THEN 'INVALID' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t.`status` = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t.`status` = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t.`status` = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`eml_file_path` AS CHAR),
-  CAST(t.`payload_file_path` AS CHAR),
-  CAST(t.`reason` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`updated_at` AS CHAR),
-  CAST(t.`attempts` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
+WHERE t.`id` IN ({held});
 
 -- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
@@ -1495,8 +1017,6 @@ LIMIT 1;
 SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'READY' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'PROCESSING' ORDER BY t.`updated_at` LIMIT 1);
 
--- send: show: as above
-
 -- send: census SENT: as above
 
 -- send: census SENT_SILENT: as above
@@ -1535,61 +1055,46 @@ SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC
 
 -- send: requeue state FAILED_SILENT: as above
 
--- send: browse all: as above
+-- send: release ids PROCESSING, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+FOR UPDATE;
 
--- send: browse ACCEPTED: as above
+-- send: release ids PROCESSING, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
 
--- send: browse CALLING-FAILED-CALLBACK: as above
+-- send: release ids PROCESSING, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
 
--- send: browse CALLING-SENT-CALLBACK: as above
+-- send: release state PROCESSING, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'PROCESSING'
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
 
--- send: browse FAILED: as above
+-- send: release state PROCESSING, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'PROCESSING'
+FOR UPDATE SKIP LOCKED;
 
--- send: browse FAILED-ACKNOWLEDGED: as above
+-- send: release state PROCESSING, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
 
--- send: browse FAILED_SILENT: as above
-
--- send: browse INTAKING: as above
-
--- send: browse INVALID: as above
-
--- send: browse PROCESSING: as above
-
--- send: browse READY: as above
-
--- send: browse SENT: as above
-
--- send: browse SENT-ACKNOWLEDGED: as above
-
--- send: browse SENT_SILENT: as above
-
--- send: browse after all: as above
-
--- send: browse after ACCEPTED: as above
-
--- send: browse after CALLING-FAILED-CALLBACK: as above
-
--- send: browse after CALLING-SENT-CALLBACK: as above
-
--- send: browse after FAILED: as above
-
--- send: browse after FAILED-ACKNOWLEDGED: as above
-
--- send: browse after FAILED_SILENT: as above
-
--- send: browse after INTAKING: as above
-
--- send: browse after INVALID: as above
-
--- send: browse after PROCESSING: as above
-
--- send: browse after READY: as above
-
--- send: browse after SENT: as above
-
--- send: browse after SENT-ACKNOWLEDGED: as above
-
--- send: browse after SENT_SILENT: as above
+-- send: release state PROCESSING, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
 
 -- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
@@ -1975,8 +1480,6 @@ LIMIT 1;
 SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'CALLING-SENT-CALLBACK' ORDER BY t.`updated_at` LIMIT 1);
 
--- sent_callback: show: as above
-
 -- sent_callback: census SENT: as above
 
 -- sent_callback: census SENT_SILENT: as above
@@ -2015,61 +1518,46 @@ SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC
 
 -- sent_callback: requeue state FAILED_SILENT: as above
 
--- sent_callback: browse all: as above
+-- sent_callback: release ids CALLING-SENT-CALLBACK, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+FOR UPDATE;
 
--- sent_callback: browse ACCEPTED: as above
+-- sent_callback: release ids CALLING-SENT-CALLBACK, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
 
--- sent_callback: browse CALLING-FAILED-CALLBACK: as above
+-- sent_callback: release ids CALLING-SENT-CALLBACK, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
 
--- sent_callback: browse CALLING-SENT-CALLBACK: as above
+-- sent_callback: release state CALLING-SENT-CALLBACK, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'CALLING-SENT-CALLBACK'
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
 
--- sent_callback: browse FAILED: as above
+-- sent_callback: release state CALLING-SENT-CALLBACK, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+FOR UPDATE SKIP LOCKED;
 
--- sent_callback: browse FAILED-ACKNOWLEDGED: as above
+-- sent_callback: release state CALLING-SENT-CALLBACK, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
 
--- sent_callback: browse FAILED_SILENT: as above
-
--- sent_callback: browse INTAKING: as above
-
--- sent_callback: browse INVALID: as above
-
--- sent_callback: browse PROCESSING: as above
-
--- sent_callback: browse READY: as above
-
--- sent_callback: browse SENT: as above
-
--- sent_callback: browse SENT-ACKNOWLEDGED: as above
-
--- sent_callback: browse SENT_SILENT: as above
-
--- sent_callback: browse after all: as above
-
--- sent_callback: browse after ACCEPTED: as above
-
--- sent_callback: browse after CALLING-FAILED-CALLBACK: as above
-
--- sent_callback: browse after CALLING-SENT-CALLBACK: as above
-
--- sent_callback: browse after FAILED: as above
-
--- sent_callback: browse after FAILED-ACKNOWLEDGED: as above
-
--- sent_callback: browse after FAILED_SILENT: as above
-
--- sent_callback: browse after INTAKING: as above
-
--- sent_callback: browse after INVALID: as above
-
--- sent_callback: browse after PROCESSING: as above
-
--- sent_callback: browse after READY: as above
-
--- sent_callback: browse after SENT: as above
-
--- sent_callback: browse after SENT-ACKNOWLEDGED: as above
-
--- sent_callback: browse after SENT_SILENT: as above
+-- sent_callback: release state CALLING-SENT-CALLBACK, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
 
 -- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
@@ -2455,8 +1943,6 @@ LIMIT 1;
 SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'CALLING-FAILED-CALLBACK' ORDER BY t.`updated_at` LIMIT 1);
 
--- failed_callback: show: as above
-
 -- failed_callback: census SENT: as above
 
 -- failed_callback: census SENT_SILENT: as above
@@ -2569,58 +2055,43 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: requeue state FAILED_SILENT: as above
 
--- failed_callback: browse all: as above
+-- failed_callback: release ids CALLING-FAILED-CALLBACK, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+FOR UPDATE;
 
--- failed_callback: browse ACCEPTED: as above
+-- failed_callback: release ids CALLING-FAILED-CALLBACK, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
 
--- failed_callback: browse CALLING-FAILED-CALLBACK: as above
+-- failed_callback: release ids CALLING-FAILED-CALLBACK, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
 
--- failed_callback: browse CALLING-SENT-CALLBACK: as above
+-- failed_callback: release state CALLING-FAILED-CALLBACK, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
 
--- failed_callback: browse FAILED: as above
+-- failed_callback: release state CALLING-FAILED-CALLBACK, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+FOR UPDATE SKIP LOCKED;
 
--- failed_callback: browse FAILED-ACKNOWLEDGED: as above
+-- failed_callback: release state CALLING-FAILED-CALLBACK, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
 
--- failed_callback: browse FAILED_SILENT: as above
-
--- failed_callback: browse INTAKING: as above
-
--- failed_callback: browse INVALID: as above
-
--- failed_callback: browse PROCESSING: as above
-
--- failed_callback: browse READY: as above
-
--- failed_callback: browse SENT: as above
-
--- failed_callback: browse SENT-ACKNOWLEDGED: as above
-
--- failed_callback: browse SENT_SILENT: as above
-
--- failed_callback: browse after all: as above
-
--- failed_callback: browse after ACCEPTED: as above
-
--- failed_callback: browse after CALLING-FAILED-CALLBACK: as above
-
--- failed_callback: browse after CALLING-SENT-CALLBACK: as above
-
--- failed_callback: browse after FAILED: as above
-
--- failed_callback: browse after FAILED-ACKNOWLEDGED: as above
-
--- failed_callback: browse after FAILED_SILENT: as above
-
--- failed_callback: browse after INTAKING: as above
-
--- failed_callback: browse after INVALID: as above
-
--- failed_callback: browse after PROCESSING: as above
-
--- failed_callback: browse after READY: as above
-
--- failed_callback: browse after SENT: as above
-
--- failed_callback: browse after SENT-ACKNOWLEDGED: as above
-
--- failed_callback: browse after SENT_SILENT: as above
+-- failed_callback: release state CALLING-FAILED-CALLBACK, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});

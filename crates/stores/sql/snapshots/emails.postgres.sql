@@ -44,6 +44,33 @@ CREATE INDEX IF NOT EXISTS "emails_intake_lease" ON "emails" ("updated_at") WHER
 CREATE INDEX IF NOT EXISTS "emails_intake_spent5" ON "emails" ("id") WHERE "status" = 'ACCEPTED' AND COALESCE("attempts", 0) >= 5;
 
 -- create
+CREATE INDEX IF NOT EXISTS "emails_sent_state" ON "emails" ("id") WHERE "status" = 'SENT' AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_sent_silent_state" ON "emails" ("id") WHERE "status" = 'SENT' AND "next_attempt_at" >= '9999-12-31 00:00:00';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_failed_state" ON "emails" ("id") WHERE "status" = 'FAILED' AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_failed_silent_state" ON "emails" ("id") WHERE "status" = 'FAILED' AND "next_attempt_at" >= '9999-12-31 00:00:00';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_accepted_state" ON "emails" ("id") WHERE "status" = 'ACCEPTED';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_ready_state" ON "emails" ("id") WHERE "status" = 'READY';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_invalid_state" ON "emails" ("id") WHERE "status" = 'INVALID';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_sent_acknowledged_state" ON "emails" ("id") WHERE "status" = 'SENT-ACKNOWLEDGED';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_failed_acknowledged_state" ON "emails" ("id") WHERE "status" = 'FAILED-ACKNOWLEDGED';
+
+-- create
 CREATE INDEX IF NOT EXISTS "emails_send_claim" ON "emails" ("updated_at", "id") WHERE "status" = 'READY';
 
 -- create
@@ -400,22 +427,6 @@ LIMIT 1;
 SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'ACCEPTED' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."updated_at") THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'INTAKING' ORDER BY t."updated_at" LIMIT 1))::float8;
 
--- intake: show: [Ids] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."id" = ANY (($1::text[])::varchar[]);
-
 -- intake: census SENT: [] -> Other
 SELECT (COUNT(*))::bigint
 FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') LIMIT 10001) AS counted;
@@ -579,508 +590,42 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- intake: browse all: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
+-- intake: release ids INTAKING: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
 FROM "emails" AS t
-ORDER BY t."id" DESC
-LIMIT $1;
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = t."version" + 1, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
 
--- intake: browse ACCEPTED: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'ACCEPTED'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- intake: browse CALLING-FAILED-CALLBACK: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'CALLING-FAILED-CALLBACK'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- intake: browse CALLING-SENT-CALLBACK: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'CALLING-SENT-CALLBACK'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- intake: browse FAILED: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- intake: browse FAILED-ACKNOWLEDGED: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'FAILED-ACKNOWLEDGED'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- intake: browse FAILED_SILENT: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- intake: browse INTAKING: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
+-- intake: release state INTAKING: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'INTAKING'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- intake: browse INVALID: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'INVALID'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- intake: browse PROCESSING: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'PROCESSING'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- intake: browse READY: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'READY'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- intake: browse SENT: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- intake: browse SENT-ACKNOWLEDGED: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'SENT-ACKNOWLEDGED'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- intake: browse SENT_SILENT: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- intake: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- intake: browse after ACCEPTED: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'ACCEPTED' AND t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- intake: browse after CALLING-FAILED-CALLBACK: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'CALLING-FAILED-CALLBACK' AND t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- intake: browse after CALLING-SENT-CALLBACK: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'CALLING-SENT-CALLBACK' AND t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- intake: browse after FAILED: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') AND t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- intake: browse after FAILED-ACKNOWLEDGED: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'FAILED-ACKNOWLEDGED' AND t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- intake: browse after FAILED_SILENT: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' AND t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- intake: browse after INTAKING: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'INTAKING' AND t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- intake: browse after INVALID: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'INVALID' AND t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- intake: browse after PROCESSING: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'PROCESSING' AND t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- intake: browse after READY: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'READY' AND t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- intake: browse after SENT: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') AND t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- intake: browse after SENT-ACKNOWLEDGED: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'SENT-ACKNOWLEDGED' AND t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- intake: browse after SENT_SILENT: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'SENT' WHEN t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') THEN 'FAILED' WHEN t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."eml_file_path")::text,
-  (t."payload_file_path")::text,
-  (t."reason")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."updated_at")::text,
-  (t."attempts")::text,
-  (t."next_attempt_at")::text
-FROM "emails" AS t
-WHERE t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' AND t."id" < ($1::text)::varchar
-ORDER BY t."id" DESC
-LIMIT $2;
+  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = t."version" + 1, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
 
 -- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
@@ -1392,8 +937,6 @@ LIMIT 1;
 SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'READY' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."updated_at") THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'PROCESSING' ORDER BY t."updated_at" LIMIT 1))::float8;
 
--- send: show: as above
-
 -- send: census SENT: as above
 
 -- send: census SENT_SILENT: as above
@@ -1432,61 +975,42 @@ SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(ext
 
 -- send: requeue state FAILED_SILENT: as above
 
--- send: browse all: as above
+-- send: release ids PROCESSING: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'READY', "version" = t."version" + 1, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
 
--- send: browse ACCEPTED: as above
-
--- send: browse CALLING-FAILED-CALLBACK: as above
-
--- send: browse CALLING-SENT-CALLBACK: as above
-
--- send: browse FAILED: as above
-
--- send: browse FAILED-ACKNOWLEDGED: as above
-
--- send: browse FAILED_SILENT: as above
-
--- send: browse INTAKING: as above
-
--- send: browse INVALID: as above
-
--- send: browse PROCESSING: as above
-
--- send: browse READY: as above
-
--- send: browse SENT: as above
-
--- send: browse SENT-ACKNOWLEDGED: as above
-
--- send: browse SENT_SILENT: as above
-
--- send: browse after all: as above
-
--- send: browse after ACCEPTED: as above
-
--- send: browse after CALLING-FAILED-CALLBACK: as above
-
--- send: browse after CALLING-SENT-CALLBACK: as above
-
--- send: browse after FAILED: as above
-
--- send: browse after FAILED-ACKNOWLEDGED: as above
-
--- send: browse after FAILED_SILENT: as above
-
--- send: browse after INTAKING: as above
-
--- send: browse after INVALID: as above
-
--- send: browse after PROCESSING: as above
-
--- send: browse after READY: as above
-
--- send: browse after SENT: as above
-
--- send: browse after SENT-ACKNOWLEDGED: as above
-
--- send: browse after SENT_SILENT: as above
+-- send: release state PROCESSING: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."status" = 'PROCESSING'
+  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'READY', "version" = t."version" + 1, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
 
 -- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
@@ -1798,8 +1322,6 @@ LIMIT 1;
 SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."updated_at") THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'CALLING-SENT-CALLBACK' ORDER BY t."updated_at" LIMIT 1))::float8;
 
--- sent_callback: show: as above
-
 -- sent_callback: census SENT: as above
 
 -- sent_callback: census SENT_SILENT: as above
@@ -1838,61 +1360,42 @@ SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(ext
 
 -- sent_callback: requeue state FAILED_SILENT: as above
 
--- sent_callback: browse all: as above
+-- sent_callback: release ids CALLING-SENT-CALLBACK: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = t."version" + 1, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
 
--- sent_callback: browse ACCEPTED: as above
-
--- sent_callback: browse CALLING-FAILED-CALLBACK: as above
-
--- sent_callback: browse CALLING-SENT-CALLBACK: as above
-
--- sent_callback: browse FAILED: as above
-
--- sent_callback: browse FAILED-ACKNOWLEDGED: as above
-
--- sent_callback: browse FAILED_SILENT: as above
-
--- sent_callback: browse INTAKING: as above
-
--- sent_callback: browse INVALID: as above
-
--- sent_callback: browse PROCESSING: as above
-
--- sent_callback: browse READY: as above
-
--- sent_callback: browse SENT: as above
-
--- sent_callback: browse SENT-ACKNOWLEDGED: as above
-
--- sent_callback: browse SENT_SILENT: as above
-
--- sent_callback: browse after all: as above
-
--- sent_callback: browse after ACCEPTED: as above
-
--- sent_callback: browse after CALLING-FAILED-CALLBACK: as above
-
--- sent_callback: browse after CALLING-SENT-CALLBACK: as above
-
--- sent_callback: browse after FAILED: as above
-
--- sent_callback: browse after FAILED-ACKNOWLEDGED: as above
-
--- sent_callback: browse after FAILED_SILENT: as above
-
--- sent_callback: browse after INTAKING: as above
-
--- sent_callback: browse after INVALID: as above
-
--- sent_callback: browse after PROCESSING: as above
-
--- sent_callback: browse after READY: as above
-
--- sent_callback: browse after SENT: as above
-
--- sent_callback: browse after SENT-ACKNOWLEDGED: as above
-
--- sent_callback: browse after SENT_SILENT: as above
+-- sent_callback: release state CALLING-SENT-CALLBACK: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-SENT-CALLBACK'
+  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = t."version" + 1, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
 
 -- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
@@ -2204,8 +1707,6 @@ LIMIT 1;
 SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."updated_at") THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'CALLING-FAILED-CALLBACK' ORDER BY t."updated_at" LIMIT 1))::float8;
 
--- failed_callback: show: as above
-
 -- failed_callback: census SENT: as above
 
 -- failed_callback: census SENT_SILENT: as above
@@ -2310,58 +1811,39 @@ FROM moved AS t;
 
 -- failed_callback: requeue state FAILED_SILENT: as above
 
--- failed_callback: browse all: as above
+-- failed_callback: release ids CALLING-FAILED-CALLBACK: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = t."version" + 1, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
 
--- failed_callback: browse ACCEPTED: as above
-
--- failed_callback: browse CALLING-FAILED-CALLBACK: as above
-
--- failed_callback: browse CALLING-SENT-CALLBACK: as above
-
--- failed_callback: browse FAILED: as above
-
--- failed_callback: browse FAILED-ACKNOWLEDGED: as above
-
--- failed_callback: browse FAILED_SILENT: as above
-
--- failed_callback: browse INTAKING: as above
-
--- failed_callback: browse INVALID: as above
-
--- failed_callback: browse PROCESSING: as above
-
--- failed_callback: browse READY: as above
-
--- failed_callback: browse SENT: as above
-
--- failed_callback: browse SENT-ACKNOWLEDGED: as above
-
--- failed_callback: browse SENT_SILENT: as above
-
--- failed_callback: browse after all: as above
-
--- failed_callback: browse after ACCEPTED: as above
-
--- failed_callback: browse after CALLING-FAILED-CALLBACK: as above
-
--- failed_callback: browse after CALLING-SENT-CALLBACK: as above
-
--- failed_callback: browse after FAILED: as above
-
--- failed_callback: browse after FAILED-ACKNOWLEDGED: as above
-
--- failed_callback: browse after FAILED_SILENT: as above
-
--- failed_callback: browse after INTAKING: as above
-
--- failed_callback: browse after INVALID: as above
-
--- failed_callback: browse after PROCESSING: as above
-
--- failed_callback: browse after READY: as above
-
--- failed_callback: browse after SENT: as above
-
--- failed_callback: browse after SENT-ACKNOWLEDGED: as above
-
--- failed_callback: browse after SENT_SILENT: as above
+-- failed_callback: release state CALLING-FAILED-CALLBACK: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-FAILED-CALLBACK'
+  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = t."version" + 1, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;

@@ -38,6 +38,33 @@ CREATE INDEX IF NOT EXISTS "emails_intake_lease" ON "emails" ((CASE WHEN typeof(
 CREATE INDEX IF NOT EXISTS "emails_intake_spent5" ON "emails" ("id") WHERE "status" = 'ACCEPTED' AND COALESCE("attempts", 0) >= 5;
 
 -- create
+CREATE INDEX IF NOT EXISTS "emails_sent_state" ON "emails" ("id") WHERE "status" = 'SENT' AND (CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000);
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_sent_silent_state" ON "emails" ("id") WHERE "status" = 'SENT' AND CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000;
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_failed_state" ON "emails" ("id") WHERE "status" = 'FAILED' AND (CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000);
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_failed_silent_state" ON "emails" ("id") WHERE "status" = 'FAILED' AND CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000;
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_accepted_state" ON "emails" ("id") WHERE "status" = 'ACCEPTED';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_ready_state" ON "emails" ("id") WHERE "status" = 'READY';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_invalid_state" ON "emails" ("id") WHERE "status" = 'INVALID';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_sent_acknowledged_state" ON "emails" ("id") WHERE "status" = 'SENT-ACKNOWLEDGED';
+
+-- create
+CREATE INDEX IF NOT EXISTS "emails_failed_acknowledged_state" ON "emails" ("id") WHERE "status" = 'FAILED-ACKNOWLEDGED';
+
+-- create
 CREATE INDEX IF NOT EXISTS "emails_send_claim" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END), "id") WHERE "status" = 'READY';
 
 -- create
@@ -352,22 +379,6 @@ LIMIT 1;
 SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000)) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'ACCEPTED' AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."attempts", 0) < 5 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
   (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'INTAKING' ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
 
--- intake: show: [Ids] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
-
 -- intake: census SENT: [] -> Other
 SELECT CAST(COUNT(*) AS INTEGER)
 FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) LIMIT 10001) AS counted;
@@ -513,508 +524,36 @@ SELECT t."id", 'FAILED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', '
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- intake: browse all: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
+-- intake: release ids INTAKING, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
 FROM "emails" AS t
-ORDER BY t."id" DESC
-LIMIT ?1;
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'INTAKING')
+RETURNING CAST("id" AS TEXT);
 
--- intake: browse ACCEPTED: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
+-- intake: release ids INTAKING, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
 FROM "emails" AS t
-WHERE t."status" = 'ACCEPTED'
-ORDER BY t."id" DESC
-LIMIT ?1;
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- intake: browse CALLING-FAILED-CALLBACK: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'CALLING-FAILED-CALLBACK'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- intake: browse CALLING-SENT-CALLBACK: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'CALLING-SENT-CALLBACK'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- intake: browse FAILED: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- intake: browse FAILED-ACKNOWLEDGED: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'FAILED-ACKNOWLEDGED'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- intake: browse FAILED_SILENT: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- intake: browse INTAKING: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
+-- intake: release state INTAKING, step 1: [Since, Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'INTAKING'
-ORDER BY t."id" DESC
-LIMIT ?1;
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
 
--- intake: browse INVALID: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
+-- intake: release state INTAKING, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
 FROM "emails" AS t
-WHERE t."status" = 'INVALID'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- intake: browse PROCESSING: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'PROCESSING'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- intake: browse READY: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'READY'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- intake: browse SENT: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- intake: browse SENT-ACKNOWLEDGED: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'SENT-ACKNOWLEDGED'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- intake: browse SENT_SILENT: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- intake: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- intake: browse after ACCEPTED: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'ACCEPTED' AND t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- intake: browse after CALLING-FAILED-CALLBACK: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'CALLING-FAILED-CALLBACK' AND t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- intake: browse after CALLING-SENT-CALLBACK: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'CALLING-SENT-CALLBACK' AND t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- intake: browse after FAILED: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- intake: browse after FAILED-ACKNOWLEDGED: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'FAILED-ACKNOWLEDGED' AND t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- intake: browse after FAILED_SILENT: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 AND t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- intake: browse after INTAKING: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'INTAKING' AND t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- intake: browse after INVALID: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'INVALID' AND t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- intake: browse after PROCESSING: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'PROCESSING' AND t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- intake: browse after READY: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'READY' AND t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- intake: browse after SENT: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- intake: browse after SENT-ACKNOWLEDGED: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'SENT-ACKNOWLEDGED' AND t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- intake: browse after SENT_SILENT: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'SENT' WHEN t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'SENT_SILENT' WHEN t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) THEN 'FAILED' WHEN t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 THEN 'FAILED_SILENT' WHEN t."status" = 'ACCEPTED' THEN 'ACCEPTED' WHEN t."status" = 'INTAKING' THEN 'INTAKING' WHEN t."status" = 'READY' THEN 'READY' WHEN t."status" = 'INVALID' THEN 'INVALID' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'CALLING-SENT-CALLBACK' THEN 'CALLING-SENT-CALLBACK' WHEN t."status" = 'SENT-ACKNOWLEDGED' THEN 'SENT-ACKNOWLEDGED' WHEN t."status" = 'CALLING-FAILED-CALLBACK' THEN 'CALLING-FAILED-CALLBACK' WHEN t."status" = 'FAILED-ACKNOWLEDGED' THEN 'FAILED-ACKNOWLEDGED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."eml_file_path" AS TEXT),
-  CAST(t."payload_file_path" AS TEXT),
-  CAST(t."reason" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."updated_at" AS TEXT),
-  CAST(t."attempts" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT)
-FROM "emails" AS t
-WHERE t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 AND t."id" < ?1
-ORDER BY t."id" DESC
-LIMIT ?2;
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
@@ -1301,8 +840,6 @@ LIMIT 1;
 SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000)) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'READY' AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."attempts", 0) < 5 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
   (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'PROCESSING' ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
 
--- send: show: as above
-
 -- send: census SENT: as above
 
 -- send: census SENT_SILENT: as above
@@ -1341,61 +878,36 @@ SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.
 
 -- send: requeue state FAILED_SILENT: as above
 
--- send: browse all: as above
+-- send: release ids PROCESSING, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'READY', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING')
+RETURNING CAST("id" AS TEXT);
 
--- send: browse ACCEPTED: as above
+-- send: release ids PROCESSING, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- send: browse CALLING-FAILED-CALLBACK: as above
+-- send: release state PROCESSING, step 1: [Since, Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'READY', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'PROCESSING'
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
 
--- send: browse CALLING-SENT-CALLBACK: as above
-
--- send: browse FAILED: as above
-
--- send: browse FAILED-ACKNOWLEDGED: as above
-
--- send: browse FAILED_SILENT: as above
-
--- send: browse INTAKING: as above
-
--- send: browse INVALID: as above
-
--- send: browse PROCESSING: as above
-
--- send: browse READY: as above
-
--- send: browse SENT: as above
-
--- send: browse SENT-ACKNOWLEDGED: as above
-
--- send: browse SENT_SILENT: as above
-
--- send: browse after all: as above
-
--- send: browse after ACCEPTED: as above
-
--- send: browse after CALLING-FAILED-CALLBACK: as above
-
--- send: browse after CALLING-SENT-CALLBACK: as above
-
--- send: browse after FAILED: as above
-
--- send: browse after FAILED-ACKNOWLEDGED: as above
-
--- send: browse after FAILED_SILENT: as above
-
--- send: browse after INTAKING: as above
-
--- send: browse after INVALID: as above
-
--- send: browse after PROCESSING: as above
-
--- send: browse after READY: as above
-
--- send: browse after SENT: as above
-
--- send: browse after SENT-ACKNOWLEDGED: as above
-
--- send: browse after SENT_SILENT: as above
+-- send: release state PROCESSING, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
@@ -1682,8 +1194,6 @@ LIMIT 1;
 SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000)) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."attempts", 0) < 5 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
   (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'CALLING-SENT-CALLBACK' ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
 
--- sent_callback: show: as above
-
 -- sent_callback: census SENT: as above
 
 -- sent_callback: census SENT_SILENT: as above
@@ -1722,61 +1232,36 @@ SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.
 
 -- sent_callback: requeue state FAILED_SILENT: as above
 
--- sent_callback: browse all: as above
+-- sent_callback: release ids CALLING-SENT-CALLBACK, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-SENT-CALLBACK')
+RETURNING CAST("id" AS TEXT);
 
--- sent_callback: browse ACCEPTED: as above
+-- sent_callback: release ids CALLING-SENT-CALLBACK, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- sent_callback: browse CALLING-FAILED-CALLBACK: as above
+-- sent_callback: release state CALLING-SENT-CALLBACK, step 1: [Since, Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-SENT-CALLBACK'
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
 
--- sent_callback: browse CALLING-SENT-CALLBACK: as above
-
--- sent_callback: browse FAILED: as above
-
--- sent_callback: browse FAILED-ACKNOWLEDGED: as above
-
--- sent_callback: browse FAILED_SILENT: as above
-
--- sent_callback: browse INTAKING: as above
-
--- sent_callback: browse INVALID: as above
-
--- sent_callback: browse PROCESSING: as above
-
--- sent_callback: browse READY: as above
-
--- sent_callback: browse SENT: as above
-
--- sent_callback: browse SENT-ACKNOWLEDGED: as above
-
--- sent_callback: browse SENT_SILENT: as above
-
--- sent_callback: browse after all: as above
-
--- sent_callback: browse after ACCEPTED: as above
-
--- sent_callback: browse after CALLING-FAILED-CALLBACK: as above
-
--- sent_callback: browse after CALLING-SENT-CALLBACK: as above
-
--- sent_callback: browse after FAILED: as above
-
--- sent_callback: browse after FAILED-ACKNOWLEDGED: as above
-
--- sent_callback: browse after FAILED_SILENT: as above
-
--- sent_callback: browse after INTAKING: as above
-
--- sent_callback: browse after INVALID: as above
-
--- sent_callback: browse after PROCESSING: as above
-
--- sent_callback: browse after READY: as above
-
--- sent_callback: browse after SENT: as above
-
--- sent_callback: browse after SENT-ACKNOWLEDGED: as above
-
--- sent_callback: browse after SENT_SILENT: as above
+-- sent_callback: release state CALLING-SENT-CALLBACK, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
@@ -2063,8 +1548,6 @@ LIMIT 1;
 SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000)) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."attempts", 0) < 5 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
   (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'CALLING-FAILED-CALLBACK' ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
 
--- failed_callback: show: as above
-
 -- failed_callback: census SENT: as above
 
 -- failed_callback: census SENT_SILENT: as above
@@ -2157,58 +1640,33 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: requeue state FAILED_SILENT: as above
 
--- failed_callback: browse all: as above
+-- failed_callback: release ids CALLING-FAILED-CALLBACK, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK')
+RETURNING CAST("id" AS TEXT);
 
--- failed_callback: browse ACCEPTED: as above
+-- failed_callback: release ids CALLING-FAILED-CALLBACK, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- failed_callback: browse CALLING-FAILED-CALLBACK: as above
+-- failed_callback: release state CALLING-FAILED-CALLBACK, step 1: [Since, Limit] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-FAILED-CALLBACK'
+  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS TEXT);
 
--- failed_callback: browse CALLING-SENT-CALLBACK: as above
-
--- failed_callback: browse FAILED: as above
-
--- failed_callback: browse FAILED-ACKNOWLEDGED: as above
-
--- failed_callback: browse FAILED_SILENT: as above
-
--- failed_callback: browse INTAKING: as above
-
--- failed_callback: browse INVALID: as above
-
--- failed_callback: browse PROCESSING: as above
-
--- failed_callback: browse READY: as above
-
--- failed_callback: browse SENT: as above
-
--- failed_callback: browse SENT-ACKNOWLEDGED: as above
-
--- failed_callback: browse SENT_SILENT: as above
-
--- failed_callback: browse after all: as above
-
--- failed_callback: browse after ACCEPTED: as above
-
--- failed_callback: browse after CALLING-FAILED-CALLBACK: as above
-
--- failed_callback: browse after CALLING-SENT-CALLBACK: as above
-
--- failed_callback: browse after FAILED: as above
-
--- failed_callback: browse after FAILED-ACKNOWLEDGED: as above
-
--- failed_callback: browse after FAILED_SILENT: as above
-
--- failed_callback: browse after INTAKING: as above
-
--- failed_callback: browse after INVALID: as above
-
--- failed_callback: browse after PROCESSING: as above
-
--- failed_callback: browse after READY: as above
-
--- failed_callback: browse after SENT: as above
-
--- failed_callback: browse after SENT-ACKNOWLEDGED: as above
-
--- failed_callback: browse after SENT_SILENT: as above
+-- failed_callback: release state CALLING-FAILED-CALLBACK, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));

@@ -40,6 +40,15 @@ CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_lease" ON "mail_outbox" ("lease
 -- create
 CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_spent5" ON "mail_outbox" ("id") WHERE "status" = 'queued' AND "retry_count" >= 5;
 
+-- create
+CREATE INDEX IF NOT EXISTS "mail_outbox_queued_state" ON "mail_outbox" ("id") WHERE "status" = 'queued';
+
+-- create
+CREATE INDEX IF NOT EXISTS "mail_outbox_sent_state" ON "mail_outbox" ("id") WHERE "status" = 'sent';
+
+-- create
+CREATE INDEX IF NOT EXISTS "mail_outbox_failed_state" ON "mail_outbox" ("id") WHERE "status" = 'failed';
+
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_mail_outbox"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
 BEGIN
@@ -273,39 +282,6 @@ LIMIT 1;
 SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "mail_outbox" AS t WHERE t."status" = 'queued' AND t."next_attempt_at" <= now() AND t."retry_count" < 5 ORDER BY t."next_attempt_at" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "mail_outbox" AS t WHERE t."status" = 'dispatching' ORDER BY t."last_attempt_at" LIMIT 1))::float8;
 
--- dispatch: show: [Ids] -> Other
-SELECT CASE WHEN t."status" = 'queued' THEN 'queued' WHEN t."status" = 'dispatching' THEN 'dispatching' WHEN t."status" = 'sent' THEN 'sent' WHEN t."status" = 'failed' THEN 'failed' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."next_attempt_at")::text,
-  (t."last_attempt_at")::text,
-  (t."last_error")::text,
-  (t."to_addresses")::text,
-  (t."cc_addresses")::text,
-  (t."bcc_addresses")::text,
-  (t."from_address")::text,
-  (t."reply_to")::text,
-  (t."subject")::text,
-  (t."body_text")::text,
-  (t."body_html")::text,
-  (t."headers")::text,
-  (t."attachments")::text,
-  (t."template")::text,
-  (t."variables")::text,
-  (t."locale")::text,
-  (t."idempotency_key")::text,
-  (t."priority")::text,
-  (t."provider_message_id")::text,
-  (t."recipient_results")::text,
-  (t."created_at")::text,
-  (t."sent_at")::text,
-  (t."claimed_by")::text,
-  (t."lease_until")::text
-FROM "mail_outbox" AS t
-WHERE t."id" = ANY (($1::text[])::bigint[]);
-
 -- dispatch: census queued: [] -> Other
 SELECT (COUNT(*))::bigint
 FROM (SELECT 1 AS one FROM "mail_outbox" AS t WHERE t."status" = 'queued' LIMIT 10001) AS counted;
@@ -351,351 +327,31 @@ RETURNING t."id")
 SELECT (t."id")::bigint
 FROM moved AS t;
 
--- dispatch: browse all: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'queued' THEN 'queued' WHEN t."status" = 'dispatching' THEN 'dispatching' WHEN t."status" = 'sent' THEN 'sent' WHEN t."status" = 'failed' THEN 'failed' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."next_attempt_at")::text,
-  (t."last_attempt_at")::text,
-  (t."last_error")::text,
-  (t."to_addresses")::text,
-  (t."cc_addresses")::text,
-  (t."bcc_addresses")::text,
-  (t."from_address")::text,
-  (t."reply_to")::text,
-  (t."subject")::text,
-  (t."body_text")::text,
-  (t."body_html")::text,
-  (t."headers")::text,
-  (t."attachments")::text,
-  (t."template")::text,
-  (t."variables")::text,
-  (t."locale")::text,
-  (t."idempotency_key")::text,
-  (t."priority")::text,
-  (t."provider_message_id")::text,
-  (t."recipient_results")::text,
-  (t."created_at")::text,
-  (t."sent_at")::text,
-  (t."claimed_by")::text,
-  (t."lease_until")::text
+-- dispatch: release ids dispatching: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
 FROM "mail_outbox" AS t
-ORDER BY t."id" DESC
-LIMIT $1;
+WHERE t."id" = ANY (($1::text[])::bigint[])
+  AND t."status" IS NOT DISTINCT FROM 'dispatching'
+FOR UPDATE),
+moved AS (
+UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::bigint
+FROM moved AS t;
 
--- dispatch: browse dispatching: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'queued' THEN 'queued' WHEN t."status" = 'dispatching' THEN 'dispatching' WHEN t."status" = 'sent' THEN 'sent' WHEN t."status" = 'failed' THEN 'failed' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."next_attempt_at")::text,
-  (t."last_attempt_at")::text,
-  (t."last_error")::text,
-  (t."to_addresses")::text,
-  (t."cc_addresses")::text,
-  (t."bcc_addresses")::text,
-  (t."from_address")::text,
-  (t."reply_to")::text,
-  (t."subject")::text,
-  (t."body_text")::text,
-  (t."body_html")::text,
-  (t."headers")::text,
-  (t."attachments")::text,
-  (t."template")::text,
-  (t."variables")::text,
-  (t."locale")::text,
-  (t."idempotency_key")::text,
-  (t."priority")::text,
-  (t."provider_message_id")::text,
-  (t."recipient_results")::text,
-  (t."created_at")::text,
-  (t."sent_at")::text,
-  (t."claimed_by")::text,
-  (t."lease_until")::text
+-- dispatch: release state dispatching: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
 FROM "mail_outbox" AS t
 WHERE t."status" = 'dispatching'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- dispatch: browse failed: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'queued' THEN 'queued' WHEN t."status" = 'dispatching' THEN 'dispatching' WHEN t."status" = 'sent' THEN 'sent' WHEN t."status" = 'failed' THEN 'failed' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."next_attempt_at")::text,
-  (t."last_attempt_at")::text,
-  (t."last_error")::text,
-  (t."to_addresses")::text,
-  (t."cc_addresses")::text,
-  (t."bcc_addresses")::text,
-  (t."from_address")::text,
-  (t."reply_to")::text,
-  (t."subject")::text,
-  (t."body_text")::text,
-  (t."body_html")::text,
-  (t."headers")::text,
-  (t."attachments")::text,
-  (t."template")::text,
-  (t."variables")::text,
-  (t."locale")::text,
-  (t."idempotency_key")::text,
-  (t."priority")::text,
-  (t."provider_message_id")::text,
-  (t."recipient_results")::text,
-  (t."created_at")::text,
-  (t."sent_at")::text,
-  (t."claimed_by")::text,
-  (t."lease_until")::text
-FROM "mail_outbox" AS t
-WHERE t."status" = 'failed'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- dispatch: browse queued: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'queued' THEN 'queued' WHEN t."status" = 'dispatching' THEN 'dispatching' WHEN t."status" = 'sent' THEN 'sent' WHEN t."status" = 'failed' THEN 'failed' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."next_attempt_at")::text,
-  (t."last_attempt_at")::text,
-  (t."last_error")::text,
-  (t."to_addresses")::text,
-  (t."cc_addresses")::text,
-  (t."bcc_addresses")::text,
-  (t."from_address")::text,
-  (t."reply_to")::text,
-  (t."subject")::text,
-  (t."body_text")::text,
-  (t."body_html")::text,
-  (t."headers")::text,
-  (t."attachments")::text,
-  (t."template")::text,
-  (t."variables")::text,
-  (t."locale")::text,
-  (t."idempotency_key")::text,
-  (t."priority")::text,
-  (t."provider_message_id")::text,
-  (t."recipient_results")::text,
-  (t."created_at")::text,
-  (t."sent_at")::text,
-  (t."claimed_by")::text,
-  (t."lease_until")::text
-FROM "mail_outbox" AS t
-WHERE t."status" = 'queued'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- dispatch: browse sent: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'queued' THEN 'queued' WHEN t."status" = 'dispatching' THEN 'dispatching' WHEN t."status" = 'sent' THEN 'sent' WHEN t."status" = 'failed' THEN 'failed' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."next_attempt_at")::text,
-  (t."last_attempt_at")::text,
-  (t."last_error")::text,
-  (t."to_addresses")::text,
-  (t."cc_addresses")::text,
-  (t."bcc_addresses")::text,
-  (t."from_address")::text,
-  (t."reply_to")::text,
-  (t."subject")::text,
-  (t."body_text")::text,
-  (t."body_html")::text,
-  (t."headers")::text,
-  (t."attachments")::text,
-  (t."template")::text,
-  (t."variables")::text,
-  (t."locale")::text,
-  (t."idempotency_key")::text,
-  (t."priority")::text,
-  (t."provider_message_id")::text,
-  (t."recipient_results")::text,
-  (t."created_at")::text,
-  (t."sent_at")::text,
-  (t."claimed_by")::text,
-  (t."lease_until")::text
-FROM "mail_outbox" AS t
-WHERE t."status" = 'sent'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- dispatch: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'queued' THEN 'queued' WHEN t."status" = 'dispatching' THEN 'dispatching' WHEN t."status" = 'sent' THEN 'sent' WHEN t."status" = 'failed' THEN 'failed' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."next_attempt_at")::text,
-  (t."last_attempt_at")::text,
-  (t."last_error")::text,
-  (t."to_addresses")::text,
-  (t."cc_addresses")::text,
-  (t."bcc_addresses")::text,
-  (t."from_address")::text,
-  (t."reply_to")::text,
-  (t."subject")::text,
-  (t."body_text")::text,
-  (t."body_html")::text,
-  (t."headers")::text,
-  (t."attachments")::text,
-  (t."template")::text,
-  (t."variables")::text,
-  (t."locale")::text,
-  (t."idempotency_key")::text,
-  (t."priority")::text,
-  (t."provider_message_id")::text,
-  (t."recipient_results")::text,
-  (t."created_at")::text,
-  (t."sent_at")::text,
-  (t."claimed_by")::text,
-  (t."lease_until")::text
-FROM "mail_outbox" AS t
-WHERE t."id" < ($1::text)::bigint
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- dispatch: browse after dispatching: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'queued' THEN 'queued' WHEN t."status" = 'dispatching' THEN 'dispatching' WHEN t."status" = 'sent' THEN 'sent' WHEN t."status" = 'failed' THEN 'failed' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."next_attempt_at")::text,
-  (t."last_attempt_at")::text,
-  (t."last_error")::text,
-  (t."to_addresses")::text,
-  (t."cc_addresses")::text,
-  (t."bcc_addresses")::text,
-  (t."from_address")::text,
-  (t."reply_to")::text,
-  (t."subject")::text,
-  (t."body_text")::text,
-  (t."body_html")::text,
-  (t."headers")::text,
-  (t."attachments")::text,
-  (t."template")::text,
-  (t."variables")::text,
-  (t."locale")::text,
-  (t."idempotency_key")::text,
-  (t."priority")::text,
-  (t."provider_message_id")::text,
-  (t."recipient_results")::text,
-  (t."created_at")::text,
-  (t."sent_at")::text,
-  (t."claimed_by")::text,
-  (t."lease_until")::text
-FROM "mail_outbox" AS t
-WHERE t."status" = 'dispatching' AND t."id" < ($1::text)::bigint
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- dispatch: browse after failed: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'queued' THEN 'queued' WHEN t."status" = 'dispatching' THEN 'dispatching' WHEN t."status" = 'sent' THEN 'sent' WHEN t."status" = 'failed' THEN 'failed' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."next_attempt_at")::text,
-  (t."last_attempt_at")::text,
-  (t."last_error")::text,
-  (t."to_addresses")::text,
-  (t."cc_addresses")::text,
-  (t."bcc_addresses")::text,
-  (t."from_address")::text,
-  (t."reply_to")::text,
-  (t."subject")::text,
-  (t."body_text")::text,
-  (t."body_html")::text,
-  (t."headers")::text,
-  (t."attachments")::text,
-  (t."template")::text,
-  (t."variables")::text,
-  (t."locale")::text,
-  (t."idempotency_key")::text,
-  (t."priority")::text,
-  (t."provider_message_id")::text,
-  (t."recipient_results")::text,
-  (t."created_at")::text,
-  (t."sent_at")::text,
-  (t."claimed_by")::text,
-  (t."lease_until")::text
-FROM "mail_outbox" AS t
-WHERE t."status" = 'failed' AND t."id" < ($1::text)::bigint
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- dispatch: browse after queued: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'queued' THEN 'queued' WHEN t."status" = 'dispatching' THEN 'dispatching' WHEN t."status" = 'sent' THEN 'sent' WHEN t."status" = 'failed' THEN 'failed' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."next_attempt_at")::text,
-  (t."last_attempt_at")::text,
-  (t."last_error")::text,
-  (t."to_addresses")::text,
-  (t."cc_addresses")::text,
-  (t."bcc_addresses")::text,
-  (t."from_address")::text,
-  (t."reply_to")::text,
-  (t."subject")::text,
-  (t."body_text")::text,
-  (t."body_html")::text,
-  (t."headers")::text,
-  (t."attachments")::text,
-  (t."template")::text,
-  (t."variables")::text,
-  (t."locale")::text,
-  (t."idempotency_key")::text,
-  (t."priority")::text,
-  (t."provider_message_id")::text,
-  (t."recipient_results")::text,
-  (t."created_at")::text,
-  (t."sent_at")::text,
-  (t."claimed_by")::text,
-  (t."lease_until")::text
-FROM "mail_outbox" AS t
-WHERE t."status" = 'queued' AND t."id" < ($1::text)::bigint
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- dispatch: browse after sent: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'queued' THEN 'queued' WHEN t."status" = 'dispatching' THEN 'dispatching' WHEN t."status" = 'sent' THEN 'sent' WHEN t."status" = 'failed' THEN 'failed' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."next_attempt_at")::text,
-  (t."last_attempt_at")::text,
-  (t."last_error")::text,
-  (t."to_addresses")::text,
-  (t."cc_addresses")::text,
-  (t."bcc_addresses")::text,
-  (t."from_address")::text,
-  (t."reply_to")::text,
-  (t."subject")::text,
-  (t."body_text")::text,
-  (t."body_html")::text,
-  (t."headers")::text,
-  (t."attachments")::text,
-  (t."template")::text,
-  (t."variables")::text,
-  (t."locale")::text,
-  (t."idempotency_key")::text,
-  (t."priority")::text,
-  (t."provider_message_id")::text,
-  (t."recipient_results")::text,
-  (t."created_at")::text,
-  (t."sent_at")::text,
-  (t."claimed_by")::text,
-  (t."lease_until")::text
-FROM "mail_outbox" AS t
-WHERE t."status" = 'sent' AND t."id" < ($1::text)::bigint
-ORDER BY t."id" DESC
-LIMIT $2;
+  AND ($1::float8 IS NULL OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."last_attempt_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::bigint
+FROM moved AS t;

@@ -416,23 +416,6 @@ FROM (SELECT COALESCE(CASE WHEN t.`fanout_attempts` > 0 THEN GREATEST(CASE t.`fa
 SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL AND (t.`fanout_attempts` = 0 OR t.`last_attempt_at` IS NULL OR (t.`last_attempt_at` <= CASE t.`fanout_attempts` WHEN 1 THEN UTC_TIMESTAMP(6) WHEN 2 THEN UTC_TIMESTAMP(6) - INTERVAL 2 SECOND ELSE UTC_TIMESTAMP(6) - INTERVAL 7 SECOND END AND t.`last_attempt_at` <= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - LEAST(GREATEST(CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.retryAfterSeconds')) AS DECIMAL(18, 6)), 0) ELSE 0 END, 0), 86400)) * 1000000) MICROSECOND)) AND t.`fanout_attempts` < 3 AND (t.`created_at` IS NULL OR t.`created_at` >= UTC_TIMESTAMP(6) - INTERVAL 86400 SECOND) ORDER BY t.`notification_id` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`locked_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL ORDER BY t.`locked_at` LIMIT 1);
 
--- notify: show: [Ids] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
-FROM `open_event_notifications` AS t
-WHERE t.`notification_id` IN ({ids});
-
 -- notify: census waiting: [] -> Other
 SELECT CAST(COUNT(*) AS SIGNED)
 FROM (SELECT 1 AS one FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL LIMIT 10001) AS counted;
@@ -544,267 +527,31 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `open_event_notifications` AS t SET t.`fanout_status` = 'pending', t.`locked_at` = NULL, t.`locked_by` = NULL, t.`fanout_attempts` = 0, t.`error` = NULL
 WHERE t.`notification_id` IN ({held});
 
--- notify: browse all: [Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
+-- notify: release ids locked, step 1: [Ids] -> Keys
+SELECT CAST(t.`notification_id` AS SIGNED)
 FROM `open_event_notifications` AS t
-ORDER BY t.`notification_id` DESC
-LIMIT ?;
+WHERE t.`notification_id` IN ({ids})
+  AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
+FOR UPDATE;
 
--- notify: browse expired: [Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
-FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'expired'
-ORDER BY t.`notification_id` DESC
-LIMIT ?;
+-- notify: release ids locked, step 2: [Held] -> Nothing
+UPDATE `open_event_notifications` AS t SET t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL
+WHERE t.`notification_id` IN ({held});
 
--- notify: browse failed: [Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
-FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'failed'
-ORDER BY t.`notification_id` DESC
-LIMIT ?;
-
--- notify: browse locked: [Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
+-- notify: release state locked, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`notification_id` AS SIGNED)
 FROM `open_event_notifications` AS t
 WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
-ORDER BY t.`notification_id` DESC
+  AND (? IS NULL OR t.`last_attempt_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`last_attempt_at` IS NULL AND t.`locked_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`last_attempt_at` IS NULL AND t.`locked_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
 LIMIT ?;
 
--- notify: browse sent: [Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
+-- notify: release state locked, step 2: [Held] -> Keys
+SELECT CAST(t.`notification_id` AS SIGNED)
 FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'sent'
-ORDER BY t.`notification_id` DESC
-LIMIT ?;
+WHERE t.`notification_id` IN ({held})
+  AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
+FOR UPDATE SKIP LOCKED;
 
--- notify: browse skipped: [Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
-FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'skipped'
-ORDER BY t.`notification_id` DESC
-LIMIT ?;
-
--- notify: browse waiting: [Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
-FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL
-ORDER BY t.`notification_id` DESC
-LIMIT ?;
-
--- notify: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
-FROM `open_event_notifications` AS t
-WHERE t.`notification_id` < ?
-ORDER BY t.`notification_id` DESC
-LIMIT ?;
-
--- notify: browse after expired: [After, Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
-FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'expired' AND t.`notification_id` < ?
-ORDER BY t.`notification_id` DESC
-LIMIT ?;
-
--- notify: browse after failed: [After, Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
-FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'failed' AND t.`notification_id` < ?
-ORDER BY t.`notification_id` DESC
-LIMIT ?;
-
--- notify: browse after locked: [After, Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
-FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL AND t.`notification_id` < ?
-ORDER BY t.`notification_id` DESC
-LIMIT ?;
-
--- notify: browse after sent: [After, Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
-FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'sent' AND t.`notification_id` < ?
-ORDER BY t.`notification_id` DESC
-LIMIT ?;
-
--- notify: browse after skipped: [After, Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
-FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'skipped' AND t.`notification_id` < ?
-ORDER BY t.`notification_id` DESC
-LIMIT ?;
-
--- notify: browse after waiting: [After, Limit] -> Other
-SELECT CASE WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL THEN 'waiting' WHEN t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL THEN 'locked' WHEN t.`fanout_status` = 'sent' THEN 'sent' WHEN t.`fanout_status` = 'failed' THEN 'failed' WHEN t.`fanout_status` = 'skipped' THEN 'skipped' WHEN t.`fanout_status` = 'expired' THEN 'expired' END,
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`notification_id` AS CHAR),
-  CAST(t.`open_event_id` AS CHAR),
-  CAST(t.`subscription_id` AS CHAR),
-  CAST(t.`dedupe_key` AS CHAR),
-  CAST(t.`fanout_status` AS CHAR),
-  CAST(t.`fanout_attempts` AS CHAR),
-  CAST(t.`last_attempt_at` AS CHAR),
-  CAST(t.`locked_by` AS CHAR),
-  CAST(t.`locked_at` AS CHAR),
-  CAST(t.`error` AS CHAR),
-  CAST(t.`created_at` AS CHAR)
-FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL AND t.`notification_id` < ?
-ORDER BY t.`notification_id` DESC
-LIMIT ?;
+-- notify: release state locked, step 3: [Held] -> Nothing
+UPDATE `open_event_notifications` AS t SET t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL
+WHERE t.`notification_id` IN ({held});

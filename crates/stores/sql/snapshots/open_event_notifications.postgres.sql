@@ -86,6 +86,18 @@ CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_lease" ON "open_even
 CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_spent3" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'pending' AND "locked_at" IS NULL AND "fanout_attempts" >= 3;
 
 -- create
+CREATE INDEX IF NOT EXISTS "open_event_notifications_sent_state" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'sent';
+
+-- create
+CREATE INDEX IF NOT EXISTS "open_event_notifications_failed_state" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'failed';
+
+-- create
+CREATE INDEX IF NOT EXISTS "open_event_notifications_skipped_state" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'skipped';
+
+-- create
+CREATE INDEX IF NOT EXISTS "open_event_notifications_expired_state" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'expired';
+
+-- create
 CREATE INDEX IF NOT EXISTS "open_event_notifications_same2" ON "open_event_notifications" ("subscription_id", "dedupe_key");
 
 -- create, notify
@@ -354,23 +366,6 @@ FROM (SELECT COALESCE(CASE WHEN t."fanout_attempts" > 0 THEN GREATEST(CASE t."fa
 SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND (t."fanout_attempts" = 0 OR t."last_attempt_at" IS NULL OR (t."last_attempt_at" <= CASE t."fanout_attempts" WHEN 1 THEN now() WHEN 2 THEN now() - interval '2 seconds' ELSE now() - interval '7 seconds' END AND t."last_attempt_at" <= now() + make_interval(secs => (0 - LEAST(GREATEST(COALESCE(substring(t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0), 0), 86400))))) AND t."fanout_attempts" < 3 AND (t."created_at" IS NULL OR t."created_at" >= now() - interval '86400 seconds') ORDER BY t."notification_id" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."locked_at") THEN floor(extract(epoch FROM now() - t."locked_at") * 1000000)::bigint END)::float8 / 1000000 FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL ORDER BY t."locked_at" LIMIT 1))::float8;
 
--- notify: show: [Ids] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
-FROM "open_event_notifications" AS t
-WHERE t."notification_id" = ANY (($1::text[])::bigint[]);
-
 -- notify: census waiting: [] -> Other
 SELECT (COUNT(*))::bigint
 FROM (SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL LIMIT 10001) AS counted;
@@ -482,267 +477,31 @@ RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
 FROM moved AS t;
 
--- notify: browse all: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
+-- notify: release ids locked: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
-ORDER BY t."notification_id" DESC
-LIMIT $1;
+WHERE t."notification_id" = ANY (($1::text[])::bigint[])
+  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+FOR UPDATE),
+moved AS (
+UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."notification_id")
+SELECT (t."notification_id")::bigint
+FROM moved AS t;
 
--- notify: browse expired: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'expired'
-ORDER BY t."notification_id" DESC
-LIMIT $1;
-
--- notify: browse failed: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'failed'
-ORDER BY t."notification_id" DESC
-LIMIT $1;
-
--- notify: browse locked: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
+-- notify: release state locked: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
-ORDER BY t."notification_id" DESC
-LIMIT $1;
-
--- notify: browse sent: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'sent'
-ORDER BY t."notification_id" DESC
-LIMIT $1;
-
--- notify: browse skipped: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'skipped'
-ORDER BY t."notification_id" DESC
-LIMIT $1;
-
--- notify: browse waiting: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
-ORDER BY t."notification_id" DESC
-LIMIT $1;
-
--- notify: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
-FROM "open_event_notifications" AS t
-WHERE t."notification_id" < ($1::text)::bigint
-ORDER BY t."notification_id" DESC
-LIMIT $2;
-
--- notify: browse after expired: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'expired' AND t."notification_id" < ($1::text)::bigint
-ORDER BY t."notification_id" DESC
-LIMIT $2;
-
--- notify: browse after failed: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'failed' AND t."notification_id" < ($1::text)::bigint
-ORDER BY t."notification_id" DESC
-LIMIT $2;
-
--- notify: browse after locked: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL AND t."notification_id" < ($1::text)::bigint
-ORDER BY t."notification_id" DESC
-LIMIT $2;
-
--- notify: browse after sent: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'sent' AND t."notification_id" < ($1::text)::bigint
-ORDER BY t."notification_id" DESC
-LIMIT $2;
-
--- notify: browse after skipped: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'skipped' AND t."notification_id" < ($1::text)::bigint
-ORDER BY t."notification_id" DESC
-LIMIT $2;
-
--- notify: browse after waiting: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  (t."notification_id")::text,
-  (t."notification_id")::text,
-  (t."open_event_id")::text,
-  (t."subscription_id")::text,
-  (t."dedupe_key")::text,
-  (t."fanout_status")::text,
-  (t."fanout_attempts")::text,
-  (t."last_attempt_at")::text,
-  (t."locked_by")::text,
-  (t."locked_at")::text,
-  (t."error")::text,
-  (t."created_at")::text
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."notification_id" < ($1::text)::bigint
-ORDER BY t."notification_id" DESC
-LIMIT $2;
+  AND ($1::float8 IS NULL OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."last_attempt_at" IS NULL AND t."locked_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."last_attempt_at" IS NULL AND t."locked_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."notification_id")
+SELECT (t."notification_id")::bigint
+FROM moved AS t;

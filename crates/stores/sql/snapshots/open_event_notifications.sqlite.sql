@@ -86,6 +86,18 @@ CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_lease" ON "open_even
 CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_spent3" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'pending' AND "locked_at" IS NULL AND "fanout_attempts" >= 3;
 
 -- create
+CREATE INDEX IF NOT EXISTS "open_event_notifications_sent_state" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'sent';
+
+-- create
+CREATE INDEX IF NOT EXISTS "open_event_notifications_failed_state" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'failed';
+
+-- create
+CREATE INDEX IF NOT EXISTS "open_event_notifications_skipped_state" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'skipped';
+
+-- create
+CREATE INDEX IF NOT EXISTS "open_event_notifications_expired_state" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'expired';
+
+-- create
 CREATE INDEX IF NOT EXISTS "open_event_notifications_same2" ON "open_event_notifications" ("subscription_id", "dedupe_key");
 
 -- notify: layout Layout { integer_id: true, fences: 2, claim_time: None, pool: 8, fields: ["created", "dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id", "event.term_id", "event.campus_code", "event.index_number", "event.status_before", "event.status_after", "event.event_at", "event.detected_by", "event.trace_id", "event.payload", "subscription.status", "subscription.contact_type", "subscription.contact_value", "subscription.contact_hash", "subscription.locale", "subscription.last_known_section_status", "subscription.unsubscribe_token", "subscription.metadata", "section.section_number", "section.subject_code", "section.course_id", "section.meeting_summary", "course.title", "course.course_string", "history.sent", "history.duplicates", "history.in_flight", "clock"] }
@@ -311,23 +323,6 @@ FROM (SELECT COALESCE(CASE WHEN t."fanout_attempts" > 0 THEN max(CASE t."fanout_
 SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000)) / 1000000.0 FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND (t."fanout_attempts" = 0 OR t."last_attempt_at" IS NULL OR (CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END <= CASE t."fanout_attempts" WHEN 1 THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN 2 THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 2000 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 7000 END AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - min(max(CASE WHEN json_valid(t."error") THEN COALESCE(CAST(json_extract(t."error", '$.retryAfterSeconds') AS REAL), 0) ELSE 0 END, 0), 86400)) * 1000.0) AS INTEGER) + 0)) AND t."fanout_attempts" < 3 AND (t."created_at" IS NULL OR CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 86400000) ORDER BY t."notification_id" LIMIT 1),
   (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."locked_at") IN ('integer', 'real') OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER) ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL ORDER BY CASE WHEN typeof(t."locked_at") IN ('integer', 'real') OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER) ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
 
--- notify: show: [Ids] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
-FROM "open_event_notifications" AS t
-WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1));
-
 -- notify: census waiting: [] -> Other
 SELECT CAST(COUNT(*) AS INTEGER)
 FROM (SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL LIMIT 10001) AS counted;
@@ -409,267 +404,21 @@ WHERE t."fanout_status" = 'expired'
 LIMIT ?2)
 RETURNING CAST("notification_id" AS INTEGER);
 
--- notify: browse all: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
+-- notify: release ids locked: [Ids] -> Keys
+UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+WHERE t."notification_id" IN (
+SELECT t."notification_id"
 FROM "open_event_notifications" AS t
-ORDER BY t."notification_id" DESC
-LIMIT ?1;
+WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL)
+RETURNING CAST("notification_id" AS INTEGER);
 
--- notify: browse expired: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'expired'
-ORDER BY t."notification_id" DESC
-LIMIT ?1;
-
--- notify: browse failed: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'failed'
-ORDER BY t."notification_id" DESC
-LIMIT ?1;
-
--- notify: browse locked: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
+-- notify: release state locked: [Since, Limit] -> Keys
+UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+WHERE t."notification_id" IN (
+SELECT t."notification_id"
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
-ORDER BY t."notification_id" DESC
-LIMIT ?1;
-
--- notify: browse sent: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'sent'
-ORDER BY t."notification_id" DESC
-LIMIT ?1;
-
--- notify: browse skipped: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'skipped'
-ORDER BY t."notification_id" DESC
-LIMIT ?1;
-
--- notify: browse waiting: [Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
-ORDER BY t."notification_id" DESC
-LIMIT ?1;
-
--- notify: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
-FROM "open_event_notifications" AS t
-WHERE t."notification_id" < CAST(?1 AS INTEGER)
-ORDER BY t."notification_id" DESC
-LIMIT ?2;
-
--- notify: browse after expired: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'expired' AND t."notification_id" < CAST(?1 AS INTEGER)
-ORDER BY t."notification_id" DESC
-LIMIT ?2;
-
--- notify: browse after failed: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'failed' AND t."notification_id" < CAST(?1 AS INTEGER)
-ORDER BY t."notification_id" DESC
-LIMIT ?2;
-
--- notify: browse after locked: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL AND t."notification_id" < CAST(?1 AS INTEGER)
-ORDER BY t."notification_id" DESC
-LIMIT ?2;
-
--- notify: browse after sent: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'sent' AND t."notification_id" < CAST(?1 AS INTEGER)
-ORDER BY t."notification_id" DESC
-LIMIT ?2;
-
--- notify: browse after skipped: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'skipped' AND t."notification_id" < CAST(?1 AS INTEGER)
-ORDER BY t."notification_id" DESC
-LIMIT ?2;
-
--- notify: browse after waiting: [After, Limit] -> Other
-SELECT CASE WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NULL THEN 'waiting' WHEN t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL THEN 'locked' WHEN t."fanout_status" = 'sent' THEN 'sent' WHEN t."fanout_status" = 'failed' THEN 'failed' WHEN t."fanout_status" = 'skipped' THEN 'skipped' WHEN t."fanout_status" = 'expired' THEN 'expired' END,
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."notification_id" AS TEXT),
-  CAST(t."open_event_id" AS TEXT),
-  CAST(t."subscription_id" AS TEXT),
-  CAST(t."dedupe_key" AS TEXT),
-  CAST(t."fanout_status" AS TEXT),
-  CAST(t."fanout_attempts" AS TEXT),
-  CAST(t."last_attempt_at" AS TEXT),
-  CAST(t."locked_by" AS TEXT),
-  CAST(t."locked_at" AS TEXT),
-  CAST(t."error" AS TEXT),
-  CAST(t."created_at" AS TEXT)
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."notification_id" < CAST(?1 AS INTEGER)
-ORDER BY t."notification_id" DESC
-LIMIT ?2;
+  AND (?1 IS NULL OR CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."last_attempt_at" IS NULL AND CASE WHEN typeof(t."locked_at") IN ('integer', 'real') OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER) ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."last_attempt_at" IS NULL AND t."locked_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("notification_id" AS INTEGER);

@@ -343,26 +343,6 @@ LIMIT 1;
 SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`nextAttemptAt`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`createdAt`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `Order` AS t WHERE t.`select` = 0 AND (t.`nextAttemptAt` IS NULL OR t.`nextAttemptAt` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`tries`, 0) < 4 AND t.`tenant` = 'it''s us' ORDER BY t.`rank` DESC LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`lastAttemptAt`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `Order` AS t WHERE t.`select` = 1 AND t.`tenant` = 'it''s us' ORDER BY t.`lastAttemptAt` LIMIT 1);
 
--- mail: show: [Ids] -> Other
-SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`select` AS CHAR),
-  CAST(t.`tries` AS CHAR),
-  CAST(t.`nextAttemptAt` AS CHAR),
-  CAST(t.`lastAttemptAt` AS CHAR),
-  CAST(t.`group` AS CHAR),
-  CAST(t.`lastError` AS CHAR),
-  CAST(t.`createdAt` AS CHAR),
-  CAST(t.`rank` AS CHAR),
-  CAST(t.`to` AS CHAR),
-  CAST(t.`order` AS CHAR),
-  CAST(t.`bodyHtml` AS CHAR),
-  CAST(t.`meta` AS CHAR),
-  CAST(t.`tenant` AS CHAR)
-FROM `Order` AS t
-WHERE t.`orderId` IN ({ids});
-
 -- mail: census new: [] -> Other
 SELECT CAST(COUNT(*) AS SIGNED)
 FROM (SELECT 1 AS one FROM `Order` AS t WHERE t.`select` = 0 AND t.`tenant` = 'it''s us' LIMIT 10001) AS counted;
@@ -410,222 +390,33 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6), t.`tries` = 0, t.`lastError` = NULL
 WHERE t.`orderId` IN ({held});
 
--- mail: browse all: [Limit] -> Other
-SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`select` AS CHAR),
-  CAST(t.`tries` AS CHAR),
-  CAST(t.`nextAttemptAt` AS CHAR),
-  CAST(t.`lastAttemptAt` AS CHAR),
-  CAST(t.`group` AS CHAR),
-  CAST(t.`lastError` AS CHAR),
-  CAST(t.`createdAt` AS CHAR),
-  CAST(t.`rank` AS CHAR),
-  CAST(t.`to` AS CHAR),
-  CAST(t.`order` AS CHAR),
-  CAST(t.`bodyHtml` AS CHAR),
-  CAST(t.`meta` AS CHAR),
-  CAST(t.`tenant` AS CHAR)
+-- mail: release ids taken, step 1: [Ids] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
 FROM `Order` AS t
-WHERE t.`tenant` = 'it''s us'
-ORDER BY t.`orderId` DESC
+WHERE t.`orderId` IN ({ids})
+  AND t.`select` = 1
+  AND t.`tenant` = 'it''s us'
+FOR UPDATE;
+
+-- mail: release ids taken, step 2: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
+WHERE t.`orderId` IN ({held});
+
+-- mail: release state taken, step 1: [Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`select` = 1
+  AND (? IS NULL OR t.`lastAttemptAt` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`lastAttemptAt` IS NULL AND t.`createdAt` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+  AND t.`tenant` = 'it''s us'
 LIMIT ?;
 
--- mail: browse done: [Limit] -> Other
-SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`select` AS CHAR),
-  CAST(t.`tries` AS CHAR),
-  CAST(t.`nextAttemptAt` AS CHAR),
-  CAST(t.`lastAttemptAt` AS CHAR),
-  CAST(t.`group` AS CHAR),
-  CAST(t.`lastError` AS CHAR),
-  CAST(t.`createdAt` AS CHAR),
-  CAST(t.`rank` AS CHAR),
-  CAST(t.`to` AS CHAR),
-  CAST(t.`order` AS CHAR),
-  CAST(t.`bodyHtml` AS CHAR),
-  CAST(t.`meta` AS CHAR),
-  CAST(t.`tenant` AS CHAR)
+-- mail: release state taken, step 2: [Held] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
 FROM `Order` AS t
-WHERE t.`select` = 2 AND t.`tenant` = 'it''s us'
-ORDER BY t.`orderId` DESC
-LIMIT ?;
+WHERE t.`orderId` IN ({held})
+  AND t.`select` = 1
+FOR UPDATE SKIP LOCKED;
 
--- mail: browse failed: [Limit] -> Other
-SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`select` AS CHAR),
-  CAST(t.`tries` AS CHAR),
-  CAST(t.`nextAttemptAt` AS CHAR),
-  CAST(t.`lastAttemptAt` AS CHAR),
-  CAST(t.`group` AS CHAR),
-  CAST(t.`lastError` AS CHAR),
-  CAST(t.`createdAt` AS CHAR),
-  CAST(t.`rank` AS CHAR),
-  CAST(t.`to` AS CHAR),
-  CAST(t.`order` AS CHAR),
-  CAST(t.`bodyHtml` AS CHAR),
-  CAST(t.`meta` AS CHAR),
-  CAST(t.`tenant` AS CHAR)
-FROM `Order` AS t
-WHERE t.`select` = 9 AND t.`tenant` = 'it''s us'
-ORDER BY t.`orderId` DESC
-LIMIT ?;
-
--- mail: browse new: [Limit] -> Other
-SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`select` AS CHAR),
-  CAST(t.`tries` AS CHAR),
-  CAST(t.`nextAttemptAt` AS CHAR),
-  CAST(t.`lastAttemptAt` AS CHAR),
-  CAST(t.`group` AS CHAR),
-  CAST(t.`lastError` AS CHAR),
-  CAST(t.`createdAt` AS CHAR),
-  CAST(t.`rank` AS CHAR),
-  CAST(t.`to` AS CHAR),
-  CAST(t.`order` AS CHAR),
-  CAST(t.`bodyHtml` AS CHAR),
-  CAST(t.`meta` AS CHAR),
-  CAST(t.`tenant` AS CHAR)
-FROM `Order` AS t
-WHERE t.`select` = 0 AND t.`tenant` = 'it''s us'
-ORDER BY t.`orderId` DESC
-LIMIT ?;
-
--- mail: browse taken: [Limit] -> Other
-SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`select` AS CHAR),
-  CAST(t.`tries` AS CHAR),
-  CAST(t.`nextAttemptAt` AS CHAR),
-  CAST(t.`lastAttemptAt` AS CHAR),
-  CAST(t.`group` AS CHAR),
-  CAST(t.`lastError` AS CHAR),
-  CAST(t.`createdAt` AS CHAR),
-  CAST(t.`rank` AS CHAR),
-  CAST(t.`to` AS CHAR),
-  CAST(t.`order` AS CHAR),
-  CAST(t.`bodyHtml` AS CHAR),
-  CAST(t.`meta` AS CHAR),
-  CAST(t.`tenant` AS CHAR)
-FROM `Order` AS t
-WHERE t.`select` = 1 AND t.`tenant` = 'it''s us'
-ORDER BY t.`orderId` DESC
-LIMIT ?;
-
--- mail: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`select` AS CHAR),
-  CAST(t.`tries` AS CHAR),
-  CAST(t.`nextAttemptAt` AS CHAR),
-  CAST(t.`lastAttemptAt` AS CHAR),
-  CAST(t.`group` AS CHAR),
-  CAST(t.`lastError` AS CHAR),
-  CAST(t.`createdAt` AS CHAR),
-  CAST(t.`rank` AS CHAR),
-  CAST(t.`to` AS CHAR),
-  CAST(t.`order` AS CHAR),
-  CAST(t.`bodyHtml` AS CHAR),
-  CAST(t.`meta` AS CHAR),
-  CAST(t.`tenant` AS CHAR)
-FROM `Order` AS t
-WHERE t.`tenant` = 'it''s us' AND t.`orderId` < ?
-ORDER BY t.`orderId` DESC
-LIMIT ?;
-
--- mail: browse after done: [After, Limit] -> Other
-SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`select` AS CHAR),
-  CAST(t.`tries` AS CHAR),
-  CAST(t.`nextAttemptAt` AS CHAR),
-  CAST(t.`lastAttemptAt` AS CHAR),
-  CAST(t.`group` AS CHAR),
-  CAST(t.`lastError` AS CHAR),
-  CAST(t.`createdAt` AS CHAR),
-  CAST(t.`rank` AS CHAR),
-  CAST(t.`to` AS CHAR),
-  CAST(t.`order` AS CHAR),
-  CAST(t.`bodyHtml` AS CHAR),
-  CAST(t.`meta` AS CHAR),
-  CAST(t.`tenant` AS CHAR)
-FROM `Order` AS t
-WHERE t.`select` = 2 AND t.`tenant` = 'it''s us' AND t.`orderId` < ?
-ORDER BY t.`orderId` DESC
-LIMIT ?;
-
--- mail: browse after failed: [After, Limit] -> Other
-SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`select` AS CHAR),
-  CAST(t.`tries` AS CHAR),
-  CAST(t.`nextAttemptAt` AS CHAR),
-  CAST(t.`lastAttemptAt` AS CHAR),
-  CAST(t.`group` AS CHAR),
-  CAST(t.`lastError` AS CHAR),
-  CAST(t.`createdAt` AS CHAR),
-  CAST(t.`rank` AS CHAR),
-  CAST(t.`to` AS CHAR),
-  CAST(t.`order` AS CHAR),
-  CAST(t.`bodyHtml` AS CHAR),
-  CAST(t.`meta` AS CHAR),
-  CAST(t.`tenant` AS CHAR)
-FROM `Order` AS t
-WHERE t.`select` = 9 AND t.`tenant` = 'it''s us' AND t.`orderId` < ?
-ORDER BY t.`orderId` DESC
-LIMIT ?;
-
--- mail: browse after new: [After, Limit] -> Other
-SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`select` AS CHAR),
-  CAST(t.`tries` AS CHAR),
-  CAST(t.`nextAttemptAt` AS CHAR),
-  CAST(t.`lastAttemptAt` AS CHAR),
-  CAST(t.`group` AS CHAR),
-  CAST(t.`lastError` AS CHAR),
-  CAST(t.`createdAt` AS CHAR),
-  CAST(t.`rank` AS CHAR),
-  CAST(t.`to` AS CHAR),
-  CAST(t.`order` AS CHAR),
-  CAST(t.`bodyHtml` AS CHAR),
-  CAST(t.`meta` AS CHAR),
-  CAST(t.`tenant` AS CHAR)
-FROM `Order` AS t
-WHERE t.`select` = 0 AND t.`tenant` = 'it''s us' AND t.`orderId` < ?
-ORDER BY t.`orderId` DESC
-LIMIT ?;
-
--- mail: browse after taken: [After, Limit] -> Other
-SELECT CASE WHEN t.`select` = 0 THEN 'new' WHEN t.`select` = 1 THEN 'taken' WHEN t.`select` = 2 THEN 'done' WHEN t.`select` = 9 THEN 'failed' END,
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`orderId` AS CHAR),
-  CAST(t.`select` AS CHAR),
-  CAST(t.`tries` AS CHAR),
-  CAST(t.`nextAttemptAt` AS CHAR),
-  CAST(t.`lastAttemptAt` AS CHAR),
-  CAST(t.`group` AS CHAR),
-  CAST(t.`lastError` AS CHAR),
-  CAST(t.`createdAt` AS CHAR),
-  CAST(t.`rank` AS CHAR),
-  CAST(t.`to` AS CHAR),
-  CAST(t.`order` AS CHAR),
-  CAST(t.`bodyHtml` AS CHAR),
-  CAST(t.`meta` AS CHAR),
-  CAST(t.`tenant` AS CHAR)
-FROM `Order` AS t
-WHERE t.`select` = 1 AND t.`tenant` = 'it''s us' AND t.`orderId` < ?
-ORDER BY t.`orderId` DESC
-LIMIT ?;
+-- mail: release state taken, step 3: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
+WHERE t.`orderId` IN ({held});

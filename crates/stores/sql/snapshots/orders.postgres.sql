@@ -15,6 +15,15 @@ CREATE INDEX IF NOT EXISTS "Order_mail_spent4" ON "Order" ("orderId") WHERE "sel
 -- create
 CREATE INDEX IF NOT EXISTS "Order_done_purge" ON "Order" ("createdAt") WHERE "select" = 2;
 
+-- create
+CREATE INDEX IF NOT EXISTS "Order_new_state" ON "Order" ("orderId") WHERE "select" = 0;
+
+-- create
+CREATE INDEX IF NOT EXISTS "Order_done_state" ON "Order" ("orderId") WHERE "select" = 2;
+
+-- create
+CREATE INDEX IF NOT EXISTS "Order_failed_state" ON "Order" ("orderId") WHERE "select" = 9;
+
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_order"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
 BEGIN
@@ -279,26 +288,6 @@ LIMIT 1;
 SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."nextAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint END, CASE WHEN isfinite(t."createdAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."createdAt") * 1000000)::bigint END))::float8 / 1000000 FROM "Order" AS t WHERE t."select" = 0 AND COALESCE(t."nextAttemptAt", '-infinity') <= ((now()) AT TIME ZONE 'utc') AND COALESCE(t."tries", 0) < 4 AND t."tenant" = 'it''s us' ORDER BY t."rank" DESC NULLS LAST LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."lastAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."lastAttemptAt") * 1000000)::bigint END)::float8 / 1000000 FROM "Order" AS t WHERE t."select" = 1 AND t."tenant" = 'it''s us' ORDER BY t."lastAttemptAt" LIMIT 1))::float8;
 
--- mail: show: [Ids] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  (t."orderId")::text,
-  (t."orderId")::text,
-  (t."select")::text,
-  (t."tries")::text,
-  (t."nextAttemptAt")::text,
-  (t."lastAttemptAt")::text,
-  (t."group")::text,
-  (t."lastError")::text,
-  (t."createdAt")::text,
-  (t."rank")::text,
-  (t."to")::text,
-  (t."order")::text,
-  (t."bodyHtml")::text,
-  (t."meta")::text,
-  (t."tenant")::text
-FROM "Order" AS t
-WHERE t."orderId" = ANY (($1::text[])::uuid[]);
-
 -- mail: census new: [] -> Other
 SELECT (COUNT(*))::bigint
 FROM (SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 0 AND t."tenant" = 'it''s us' LIMIT 10001) AS counted;
@@ -346,222 +335,33 @@ RETURNING t."orderId")
 SELECT (t."orderId")::text
 FROM moved AS t;
 
--- mail: browse all: [Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  (t."orderId")::text,
-  (t."orderId")::text,
-  (t."select")::text,
-  (t."tries")::text,
-  (t."nextAttemptAt")::text,
-  (t."lastAttemptAt")::text,
-  (t."group")::text,
-  (t."lastError")::text,
-  (t."createdAt")::text,
-  (t."rank")::text,
-  (t."to")::text,
-  (t."order")::text,
-  (t."bodyHtml")::text,
-  (t."meta")::text,
-  (t."tenant")::text
+-- mail: release ids taken: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
 FROM "Order" AS t
-WHERE t."tenant" = 'it''s us'
-ORDER BY t."orderId" DESC
-LIMIT $1;
+WHERE t."orderId" = ANY (($1::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."tenant" = 'it''s us'
+FOR UPDATE),
+moved AS (
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."orderId")
+SELECT (t."orderId")::text
+FROM moved AS t;
 
--- mail: browse done: [Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  (t."orderId")::text,
-  (t."orderId")::text,
-  (t."select")::text,
-  (t."tries")::text,
-  (t."nextAttemptAt")::text,
-  (t."lastAttemptAt")::text,
-  (t."group")::text,
-  (t."lastError")::text,
-  (t."createdAt")::text,
-  (t."rank")::text,
-  (t."to")::text,
-  (t."order")::text,
-  (t."bodyHtml")::text,
-  (t."meta")::text,
-  (t."tenant")::text
+-- mail: release state taken: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
 FROM "Order" AS t
-WHERE t."select" = 2 AND t."tenant" = 'it''s us'
-ORDER BY t."orderId" DESC
-LIMIT $1;
-
--- mail: browse failed: [Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  (t."orderId")::text,
-  (t."orderId")::text,
-  (t."select")::text,
-  (t."tries")::text,
-  (t."nextAttemptAt")::text,
-  (t."lastAttemptAt")::text,
-  (t."group")::text,
-  (t."lastError")::text,
-  (t."createdAt")::text,
-  (t."rank")::text,
-  (t."to")::text,
-  (t."order")::text,
-  (t."bodyHtml")::text,
-  (t."meta")::text,
-  (t."tenant")::text
-FROM "Order" AS t
-WHERE t."select" = 9 AND t."tenant" = 'it''s us'
-ORDER BY t."orderId" DESC
-LIMIT $1;
-
--- mail: browse new: [Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  (t."orderId")::text,
-  (t."orderId")::text,
-  (t."select")::text,
-  (t."tries")::text,
-  (t."nextAttemptAt")::text,
-  (t."lastAttemptAt")::text,
-  (t."group")::text,
-  (t."lastError")::text,
-  (t."createdAt")::text,
-  (t."rank")::text,
-  (t."to")::text,
-  (t."order")::text,
-  (t."bodyHtml")::text,
-  (t."meta")::text,
-  (t."tenant")::text
-FROM "Order" AS t
-WHERE t."select" = 0 AND t."tenant" = 'it''s us'
-ORDER BY t."orderId" DESC
-LIMIT $1;
-
--- mail: browse taken: [Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  (t."orderId")::text,
-  (t."orderId")::text,
-  (t."select")::text,
-  (t."tries")::text,
-  (t."nextAttemptAt")::text,
-  (t."lastAttemptAt")::text,
-  (t."group")::text,
-  (t."lastError")::text,
-  (t."createdAt")::text,
-  (t."rank")::text,
-  (t."to")::text,
-  (t."order")::text,
-  (t."bodyHtml")::text,
-  (t."meta")::text,
-  (t."tenant")::text
-FROM "Order" AS t
-WHERE t."select" = 1 AND t."tenant" = 'it''s us'
-ORDER BY t."orderId" DESC
-LIMIT $1;
-
--- mail: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  (t."orderId")::text,
-  (t."orderId")::text,
-  (t."select")::text,
-  (t."tries")::text,
-  (t."nextAttemptAt")::text,
-  (t."lastAttemptAt")::text,
-  (t."group")::text,
-  (t."lastError")::text,
-  (t."createdAt")::text,
-  (t."rank")::text,
-  (t."to")::text,
-  (t."order")::text,
-  (t."bodyHtml")::text,
-  (t."meta")::text,
-  (t."tenant")::text
-FROM "Order" AS t
-WHERE t."tenant" = 'it''s us' AND t."orderId" < ($1::text)::uuid
-ORDER BY t."orderId" DESC
-LIMIT $2;
-
--- mail: browse after done: [After, Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  (t."orderId")::text,
-  (t."orderId")::text,
-  (t."select")::text,
-  (t."tries")::text,
-  (t."nextAttemptAt")::text,
-  (t."lastAttemptAt")::text,
-  (t."group")::text,
-  (t."lastError")::text,
-  (t."createdAt")::text,
-  (t."rank")::text,
-  (t."to")::text,
-  (t."order")::text,
-  (t."bodyHtml")::text,
-  (t."meta")::text,
-  (t."tenant")::text
-FROM "Order" AS t
-WHERE t."select" = 2 AND t."tenant" = 'it''s us' AND t."orderId" < ($1::text)::uuid
-ORDER BY t."orderId" DESC
-LIMIT $2;
-
--- mail: browse after failed: [After, Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  (t."orderId")::text,
-  (t."orderId")::text,
-  (t."select")::text,
-  (t."tries")::text,
-  (t."nextAttemptAt")::text,
-  (t."lastAttemptAt")::text,
-  (t."group")::text,
-  (t."lastError")::text,
-  (t."createdAt")::text,
-  (t."rank")::text,
-  (t."to")::text,
-  (t."order")::text,
-  (t."bodyHtml")::text,
-  (t."meta")::text,
-  (t."tenant")::text
-FROM "Order" AS t
-WHERE t."select" = 9 AND t."tenant" = 'it''s us' AND t."orderId" < ($1::text)::uuid
-ORDER BY t."orderId" DESC
-LIMIT $2;
-
--- mail: browse after new: [After, Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  (t."orderId")::text,
-  (t."orderId")::text,
-  (t."select")::text,
-  (t."tries")::text,
-  (t."nextAttemptAt")::text,
-  (t."lastAttemptAt")::text,
-  (t."group")::text,
-  (t."lastError")::text,
-  (t."createdAt")::text,
-  (t."rank")::text,
-  (t."to")::text,
-  (t."order")::text,
-  (t."bodyHtml")::text,
-  (t."meta")::text,
-  (t."tenant")::text
-FROM "Order" AS t
-WHERE t."select" = 0 AND t."tenant" = 'it''s us' AND t."orderId" < ($1::text)::uuid
-ORDER BY t."orderId" DESC
-LIMIT $2;
-
--- mail: browse after taken: [After, Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  (t."orderId")::text,
-  (t."orderId")::text,
-  (t."select")::text,
-  (t."tries")::text,
-  (t."nextAttemptAt")::text,
-  (t."lastAttemptAt")::text,
-  (t."group")::text,
-  (t."lastError")::text,
-  (t."createdAt")::text,
-  (t."rank")::text,
-  (t."to")::text,
-  (t."order")::text,
-  (t."bodyHtml")::text,
-  (t."meta")::text,
-  (t."tenant")::text
-FROM "Order" AS t
-WHERE t."select" = 1 AND t."tenant" = 'it''s us' AND t."orderId" < ($1::text)::uuid
-ORDER BY t."orderId" DESC
-LIMIT $2;
+WHERE t."select" = 1
+  AND ($1::float8 IS NULL OR t."lastAttemptAt" >= ((now() + make_interval(secs => (0 - $1::float8))) AT TIME ZONE 'utc') OR t."lastAttemptAt" IS NULL AND t."createdAt" >= ((now() + make_interval(secs => (0 - $1::float8))) AT TIME ZONE 'utc'))
+  AND t."tenant" = 'it''s us'
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."orderId")
+SELECT (t."orderId")::text
+FROM moved AS t;

@@ -15,6 +15,15 @@ CREATE INDEX IF NOT EXISTS "Order_mail_spent4" ON "Order" ("orderId") WHERE "sel
 -- create
 CREATE INDEX IF NOT EXISTS "Order_done_purge" ON "Order" ((CASE WHEN typeof("createdAt") IN ('integer', 'real') OR "createdAt" NOT GLOB '*[^0-9]*' THEN CAST("createdAt" AS INTEGER) ELSE CAST(round((julianday("createdAt") - 2440587.5) * 86400000.0) AS INTEGER) END)) WHERE "select" = 2;
 
+-- create
+CREATE INDEX IF NOT EXISTS "Order_new_state" ON "Order" ("orderId") WHERE "select" = 0;
+
+-- create
+CREATE INDEX IF NOT EXISTS "Order_done_state" ON "Order" ("orderId") WHERE "select" = 2;
+
+-- create
+CREATE INDEX IF NOT EXISTS "Order_failed_state" ON "Order" ("orderId") WHERE "select" = 9;
+
 -- mail: layout Layout { integer_id: false, fences: 2, claim_time: None, pool: 8, fields: ["headers", "html", "subject", "to"], joined: [] }
 
 -- mail: claim 1, step 1: [Limit] -> Keys
@@ -236,26 +245,6 @@ LIMIT 1;
 SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."nextAttemptAt") IN ('integer', 'real') OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."createdAt") IN ('integer', 'real') OR t."createdAt" NOT GLOB '*[^0-9]*' THEN CAST(t."createdAt" AS INTEGER) ELSE CAST(round((julianday(t."createdAt") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000)) / 1000000.0 FROM "Order" AS t WHERE t."select" = 0 AND COALESCE(CASE WHEN typeof(t."nextAttemptAt") IN ('integer', 'real') OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."tries", 0) < 4 AND t."tenant" = 'it''s us' ORDER BY t."rank" DESC LIMIT 1),
   (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "Order" AS t WHERE t."select" = 1 AND t."tenant" = 'it''s us' ORDER BY CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
 
--- mail: show: [Ids] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  CAST(t."orderId" AS TEXT),
-  CAST(t."orderId" AS TEXT),
-  CAST(t."select" AS TEXT),
-  CAST(t."tries" AS TEXT),
-  CAST(t."nextAttemptAt" AS TEXT),
-  CAST(t."lastAttemptAt" AS TEXT),
-  CAST(t."group" AS TEXT),
-  CAST(t."lastError" AS TEXT),
-  CAST(t."createdAt" AS TEXT),
-  CAST(t."rank" AS TEXT),
-  CAST(t."to" AS TEXT),
-  CAST(t."order" AS TEXT),
-  CAST(t."bodyHtml" AS TEXT),
-  CAST(t."meta" AS TEXT),
-  CAST(t."tenant" AS TEXT)
-FROM "Order" AS t
-WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
-
 -- mail: census new: [] -> Other
 SELECT CAST(COUNT(*) AS INTEGER)
 FROM (SELECT 1 AS one FROM "Order" AS t WHERE t."select" = 0 AND t."tenant" = 'it''s us' LIMIT 10001) AS counted;
@@ -293,222 +282,23 @@ WHERE t."select" = 9
 LIMIT ?2)
 RETURNING CAST("orderId" AS TEXT);
 
--- mail: browse all: [Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  CAST(t."orderId" AS TEXT),
-  CAST(t."orderId" AS TEXT),
-  CAST(t."select" AS TEXT),
-  CAST(t."tries" AS TEXT),
-  CAST(t."nextAttemptAt" AS TEXT),
-  CAST(t."lastAttemptAt" AS TEXT),
-  CAST(t."group" AS TEXT),
-  CAST(t."lastError" AS TEXT),
-  CAST(t."createdAt" AS TEXT),
-  CAST(t."rank" AS TEXT),
-  CAST(t."to" AS TEXT),
-  CAST(t."order" AS TEXT),
-  CAST(t."bodyHtml" AS TEXT),
-  CAST(t."meta" AS TEXT),
-  CAST(t."tenant" AS TEXT)
+-- mail: release ids taken: [Ids] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+WHERE t."orderId" IN (
+SELECT t."orderId"
 FROM "Order" AS t
-WHERE t."tenant" = 'it''s us'
-ORDER BY t."orderId" DESC
-LIMIT ?1;
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."select" = 1
+  AND t."tenant" = 'it''s us')
+RETURNING CAST("orderId" AS TEXT);
 
--- mail: browse done: [Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  CAST(t."orderId" AS TEXT),
-  CAST(t."orderId" AS TEXT),
-  CAST(t."select" AS TEXT),
-  CAST(t."tries" AS TEXT),
-  CAST(t."nextAttemptAt" AS TEXT),
-  CAST(t."lastAttemptAt" AS TEXT),
-  CAST(t."group" AS TEXT),
-  CAST(t."lastError" AS TEXT),
-  CAST(t."createdAt" AS TEXT),
-  CAST(t."rank" AS TEXT),
-  CAST(t."to" AS TEXT),
-  CAST(t."order" AS TEXT),
-  CAST(t."bodyHtml" AS TEXT),
-  CAST(t."meta" AS TEXT),
-  CAST(t."tenant" AS TEXT)
+-- mail: release state taken: [Since, Limit] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+WHERE t."orderId" IN (
+SELECT t."orderId"
 FROM "Order" AS t
-WHERE t."select" = 2 AND t."tenant" = 'it''s us'
-ORDER BY t."orderId" DESC
-LIMIT ?1;
-
--- mail: browse failed: [Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  CAST(t."orderId" AS TEXT),
-  CAST(t."orderId" AS TEXT),
-  CAST(t."select" AS TEXT),
-  CAST(t."tries" AS TEXT),
-  CAST(t."nextAttemptAt" AS TEXT),
-  CAST(t."lastAttemptAt" AS TEXT),
-  CAST(t."group" AS TEXT),
-  CAST(t."lastError" AS TEXT),
-  CAST(t."createdAt" AS TEXT),
-  CAST(t."rank" AS TEXT),
-  CAST(t."to" AS TEXT),
-  CAST(t."order" AS TEXT),
-  CAST(t."bodyHtml" AS TEXT),
-  CAST(t."meta" AS TEXT),
-  CAST(t."tenant" AS TEXT)
-FROM "Order" AS t
-WHERE t."select" = 9 AND t."tenant" = 'it''s us'
-ORDER BY t."orderId" DESC
-LIMIT ?1;
-
--- mail: browse new: [Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  CAST(t."orderId" AS TEXT),
-  CAST(t."orderId" AS TEXT),
-  CAST(t."select" AS TEXT),
-  CAST(t."tries" AS TEXT),
-  CAST(t."nextAttemptAt" AS TEXT),
-  CAST(t."lastAttemptAt" AS TEXT),
-  CAST(t."group" AS TEXT),
-  CAST(t."lastError" AS TEXT),
-  CAST(t."createdAt" AS TEXT),
-  CAST(t."rank" AS TEXT),
-  CAST(t."to" AS TEXT),
-  CAST(t."order" AS TEXT),
-  CAST(t."bodyHtml" AS TEXT),
-  CAST(t."meta" AS TEXT),
-  CAST(t."tenant" AS TEXT)
-FROM "Order" AS t
-WHERE t."select" = 0 AND t."tenant" = 'it''s us'
-ORDER BY t."orderId" DESC
-LIMIT ?1;
-
--- mail: browse taken: [Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  CAST(t."orderId" AS TEXT),
-  CAST(t."orderId" AS TEXT),
-  CAST(t."select" AS TEXT),
-  CAST(t."tries" AS TEXT),
-  CAST(t."nextAttemptAt" AS TEXT),
-  CAST(t."lastAttemptAt" AS TEXT),
-  CAST(t."group" AS TEXT),
-  CAST(t."lastError" AS TEXT),
-  CAST(t."createdAt" AS TEXT),
-  CAST(t."rank" AS TEXT),
-  CAST(t."to" AS TEXT),
-  CAST(t."order" AS TEXT),
-  CAST(t."bodyHtml" AS TEXT),
-  CAST(t."meta" AS TEXT),
-  CAST(t."tenant" AS TEXT)
-FROM "Order" AS t
-WHERE t."select" = 1 AND t."tenant" = 'it''s us'
-ORDER BY t."orderId" DESC
-LIMIT ?1;
-
--- mail: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  CAST(t."orderId" AS TEXT),
-  CAST(t."orderId" AS TEXT),
-  CAST(t."select" AS TEXT),
-  CAST(t."tries" AS TEXT),
-  CAST(t."nextAttemptAt" AS TEXT),
-  CAST(t."lastAttemptAt" AS TEXT),
-  CAST(t."group" AS TEXT),
-  CAST(t."lastError" AS TEXT),
-  CAST(t."createdAt" AS TEXT),
-  CAST(t."rank" AS TEXT),
-  CAST(t."to" AS TEXT),
-  CAST(t."order" AS TEXT),
-  CAST(t."bodyHtml" AS TEXT),
-  CAST(t."meta" AS TEXT),
-  CAST(t."tenant" AS TEXT)
-FROM "Order" AS t
-WHERE t."tenant" = 'it''s us' AND t."orderId" < ?1
-ORDER BY t."orderId" DESC
-LIMIT ?2;
-
--- mail: browse after done: [After, Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  CAST(t."orderId" AS TEXT),
-  CAST(t."orderId" AS TEXT),
-  CAST(t."select" AS TEXT),
-  CAST(t."tries" AS TEXT),
-  CAST(t."nextAttemptAt" AS TEXT),
-  CAST(t."lastAttemptAt" AS TEXT),
-  CAST(t."group" AS TEXT),
-  CAST(t."lastError" AS TEXT),
-  CAST(t."createdAt" AS TEXT),
-  CAST(t."rank" AS TEXT),
-  CAST(t."to" AS TEXT),
-  CAST(t."order" AS TEXT),
-  CAST(t."bodyHtml" AS TEXT),
-  CAST(t."meta" AS TEXT),
-  CAST(t."tenant" AS TEXT)
-FROM "Order" AS t
-WHERE t."select" = 2 AND t."tenant" = 'it''s us' AND t."orderId" < ?1
-ORDER BY t."orderId" DESC
-LIMIT ?2;
-
--- mail: browse after failed: [After, Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  CAST(t."orderId" AS TEXT),
-  CAST(t."orderId" AS TEXT),
-  CAST(t."select" AS TEXT),
-  CAST(t."tries" AS TEXT),
-  CAST(t."nextAttemptAt" AS TEXT),
-  CAST(t."lastAttemptAt" AS TEXT),
-  CAST(t."group" AS TEXT),
-  CAST(t."lastError" AS TEXT),
-  CAST(t."createdAt" AS TEXT),
-  CAST(t."rank" AS TEXT),
-  CAST(t."to" AS TEXT),
-  CAST(t."order" AS TEXT),
-  CAST(t."bodyHtml" AS TEXT),
-  CAST(t."meta" AS TEXT),
-  CAST(t."tenant" AS TEXT)
-FROM "Order" AS t
-WHERE t."select" = 9 AND t."tenant" = 'it''s us' AND t."orderId" < ?1
-ORDER BY t."orderId" DESC
-LIMIT ?2;
-
--- mail: browse after new: [After, Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  CAST(t."orderId" AS TEXT),
-  CAST(t."orderId" AS TEXT),
-  CAST(t."select" AS TEXT),
-  CAST(t."tries" AS TEXT),
-  CAST(t."nextAttemptAt" AS TEXT),
-  CAST(t."lastAttemptAt" AS TEXT),
-  CAST(t."group" AS TEXT),
-  CAST(t."lastError" AS TEXT),
-  CAST(t."createdAt" AS TEXT),
-  CAST(t."rank" AS TEXT),
-  CAST(t."to" AS TEXT),
-  CAST(t."order" AS TEXT),
-  CAST(t."bodyHtml" AS TEXT),
-  CAST(t."meta" AS TEXT),
-  CAST(t."tenant" AS TEXT)
-FROM "Order" AS t
-WHERE t."select" = 0 AND t."tenant" = 'it''s us' AND t."orderId" < ?1
-ORDER BY t."orderId" DESC
-LIMIT ?2;
-
--- mail: browse after taken: [After, Limit] -> Other
-SELECT CASE WHEN t."select" = 0 THEN 'new' WHEN t."select" = 1 THEN 'taken' WHEN t."select" = 2 THEN 'done' WHEN t."select" = 9 THEN 'failed' END,
-  CAST(t."orderId" AS TEXT),
-  CAST(t."orderId" AS TEXT),
-  CAST(t."select" AS TEXT),
-  CAST(t."tries" AS TEXT),
-  CAST(t."nextAttemptAt" AS TEXT),
-  CAST(t."lastAttemptAt" AS TEXT),
-  CAST(t."group" AS TEXT),
-  CAST(t."lastError" AS TEXT),
-  CAST(t."createdAt" AS TEXT),
-  CAST(t."rank" AS TEXT),
-  CAST(t."to" AS TEXT),
-  CAST(t."order" AS TEXT),
-  CAST(t."bodyHtml" AS TEXT),
-  CAST(t."meta" AS TEXT),
-  CAST(t."tenant" AS TEXT)
-FROM "Order" AS t
-WHERE t."select" = 1 AND t."tenant" = 'it''s us' AND t."orderId" < ?1
-ORDER BY t."orderId" DESC
-LIMIT ?2;
+WHERE t."select" = 1
+  AND (?1 IS NULL OR CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."lastAttemptAt" IS NULL AND CASE WHEN typeof(t."createdAt") IN ('integer', 'real') OR t."createdAt" NOT GLOB '*[^0-9]*' THEN CAST(t."createdAt" AS INTEGER) ELSE CAST(round((julianday(t."createdAt") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+  AND t."tenant" = 'it''s us'
+LIMIT ?2)
+RETURNING CAST("orderId" AS TEXT);

@@ -412,28 +412,6 @@ LIMIT 1;
 SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `outbox` AS t WHERE t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND ORDER BY t.`created_at` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`claimed_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' ORDER BY t.`claimed_at` LIMIT 1);
 
--- publish: show: [Ids] -> Other
-SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`deal_id` AS CHAR),
-  CAST(t.`idempotency_key` AS CHAR),
-  CAST(t.`topic` AS CHAR),
-  CAST(t.`partition_key` AS CHAR),
-  CAST(t.`payload` AS CHAR),
-  CAST(t.`traceparent` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`retry_count` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`processed_at` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR),
-  CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
-FROM `outbox` AS t
-WHERE t.`id` IN ({ids});
-
 -- publish: census PENDING: [] -> Other
 SELECT CAST(COUNT(*) AS SIGNED)
 FROM (SELECT 1 AS one FROM `outbox` AS t WHERE t.`status` = 'PENDING' LIMIT 10001) AS counted;
@@ -479,241 +457,31 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = 0, t.`last_error` = NULL, t.`processed_at` = NULL, t.`version` = t.`version` + 1
 WHERE t.`id` IN ({held});
 
--- publish: browse all: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`deal_id` AS CHAR),
-  CAST(t.`idempotency_key` AS CHAR),
-  CAST(t.`topic` AS CHAR),
-  CAST(t.`partition_key` AS CHAR),
-  CAST(t.`payload` AS CHAR),
-  CAST(t.`traceparent` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`retry_count` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`processed_at` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR),
-  CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+-- publish: release ids PROCESSING, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
 FROM `outbox` AS t
-ORDER BY t.`id` DESC
-LIMIT ?;
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+FOR UPDATE;
 
--- publish: browse DELIVERED: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`deal_id` AS CHAR),
-  CAST(t.`idempotency_key` AS CHAR),
-  CAST(t.`topic` AS CHAR),
-  CAST(t.`partition_key` AS CHAR),
-  CAST(t.`payload` AS CHAR),
-  CAST(t.`traceparent` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`retry_count` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`processed_at` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR),
-  CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
-FROM `outbox` AS t
-WHERE t.`status` = 'DELIVERED'
-ORDER BY t.`id` DESC
-LIMIT ?;
+-- publish: release ids PROCESSING, step 2: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});
 
--- publish: browse FAILED: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`deal_id` AS CHAR),
-  CAST(t.`idempotency_key` AS CHAR),
-  CAST(t.`topic` AS CHAR),
-  CAST(t.`partition_key` AS CHAR),
-  CAST(t.`payload` AS CHAR),
-  CAST(t.`traceparent` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`retry_count` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`processed_at` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR),
-  CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
-FROM `outbox` AS t
-WHERE t.`status` = 'FAILED'
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- publish: browse PENDING: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`deal_id` AS CHAR),
-  CAST(t.`idempotency_key` AS CHAR),
-  CAST(t.`topic` AS CHAR),
-  CAST(t.`partition_key` AS CHAR),
-  CAST(t.`payload` AS CHAR),
-  CAST(t.`traceparent` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`retry_count` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`processed_at` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR),
-  CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
-FROM `outbox` AS t
-WHERE t.`status` = 'PENDING'
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- publish: browse PROCESSING: [Limit] -> Other
-SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`deal_id` AS CHAR),
-  CAST(t.`idempotency_key` AS CHAR),
-  CAST(t.`topic` AS CHAR),
-  CAST(t.`partition_key` AS CHAR),
-  CAST(t.`payload` AS CHAR),
-  CAST(t.`traceparent` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`retry_count` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`processed_at` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR),
-  CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+-- publish: release state PROCESSING, step 1: [Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
 FROM `outbox` AS t
 WHERE t.`status` = 'PROCESSING'
-ORDER BY t.`id` DESC
+  AND (? IS NULL OR t.`claimed_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`claimed_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
 LIMIT ?;
 
--- publish: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`deal_id` AS CHAR),
-  CAST(t.`idempotency_key` AS CHAR),
-  CAST(t.`topic` AS CHAR),
-  CAST(t.`partition_key` AS CHAR),
-  CAST(t.`payload` AS CHAR),
-  CAST(t.`traceparent` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`retry_count` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`processed_at` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR),
-  CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
+-- publish: release state PROCESSING, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
 FROM `outbox` AS t
-WHERE t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'PROCESSING'
+FOR UPDATE SKIP LOCKED;
 
--- publish: browse after DELIVERED: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`deal_id` AS CHAR),
-  CAST(t.`idempotency_key` AS CHAR),
-  CAST(t.`topic` AS CHAR),
-  CAST(t.`partition_key` AS CHAR),
-  CAST(t.`payload` AS CHAR),
-  CAST(t.`traceparent` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`retry_count` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`processed_at` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR),
-  CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
-FROM `outbox` AS t
-WHERE t.`status` = 'DELIVERED' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- publish: browse after FAILED: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`deal_id` AS CHAR),
-  CAST(t.`idempotency_key` AS CHAR),
-  CAST(t.`topic` AS CHAR),
-  CAST(t.`partition_key` AS CHAR),
-  CAST(t.`payload` AS CHAR),
-  CAST(t.`traceparent` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`retry_count` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`processed_at` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR),
-  CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
-FROM `outbox` AS t
-WHERE t.`status` = 'FAILED' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- publish: browse after PENDING: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`deal_id` AS CHAR),
-  CAST(t.`idempotency_key` AS CHAR),
-  CAST(t.`topic` AS CHAR),
-  CAST(t.`partition_key` AS CHAR),
-  CAST(t.`payload` AS CHAR),
-  CAST(t.`traceparent` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`retry_count` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`processed_at` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR),
-  CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
-FROM `outbox` AS t
-WHERE t.`status` = 'PENDING' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
-
--- publish: browse after PROCESSING: [After, Limit] -> Other
-SELECT CASE WHEN t.`status` = 'PENDING' THEN 'PENDING' WHEN t.`status` = 'PROCESSING' THEN 'PROCESSING' WHEN t.`status` = 'DELIVERED' THEN 'DELIVERED' WHEN t.`status` = 'FAILED' THEN 'FAILED' END,
-  CAST(t.`id` AS CHAR),
-  CAST(t.`id` AS CHAR),
-  CAST(t.`deal_id` AS CHAR),
-  CAST(t.`idempotency_key` AS CHAR),
-  CAST(t.`topic` AS CHAR),
-  CAST(t.`partition_key` AS CHAR),
-  CAST(t.`payload` AS CHAR),
-  CAST(t.`traceparent` AS CHAR),
-  CAST(t.`status` AS CHAR),
-  CAST(t.`retry_count` AS CHAR),
-  CAST(t.`version` AS CHAR),
-  CAST(t.`created_at` AS CHAR),
-  CAST(t.`processed_at` AS CHAR),
-  CAST(t.`next_attempt_at` AS CHAR),
-  CAST(t.`claimed_at` AS CHAR),
-  CAST(t.`last_error` AS CHAR),
-  CAST(t.`live_group` AS CHAR)
-FROM `outbox` AS t
-WHERE t.`status` = 'PROCESSING' AND t.`id` < ?
-ORDER BY t.`id` DESC
-LIMIT ?;
+-- publish: release state PROCESSING, step 3: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = t.`version` + 1
+WHERE t.`id` IN ({held});

@@ -40,6 +40,15 @@ CREATE INDEX IF NOT EXISTS "outbox_publish_spent3" ON "outbox" ("id") WHERE "sta
 -- create
 CREATE INDEX IF NOT EXISTS "outbox_delivered_purge" ON "outbox" ((COALESCE("processed_at", "created_at"))) WHERE "status" = 'DELIVERED';
 
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_pending_state" ON "outbox" ("id") WHERE "status" = 'PENDING';
+
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_delivered_state" ON "outbox" ("id") WHERE "status" = 'DELIVERED';
+
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_failed_state" ON "outbox" ("id") WHERE "status" = 'FAILED';
+
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_outbox"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
 BEGIN
@@ -419,27 +428,6 @@ LIMIT 1) AS b) AS u;
 SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "outbox" AS t WHERE t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds' ORDER BY t."created_at" LIMIT 1))::float8,
   ((SELECT (CASE WHEN isfinite(t."claimed_at") THEN floor(extract(epoch FROM now() - t."claimed_at") * 1000000)::bigint END)::float8 / 1000000 FROM "outbox" AS t WHERE t."status" = 'PROCESSING' ORDER BY t."claimed_at" LIMIT 1))::float8;
 
--- publish: show: [Ids] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."deal_id")::text,
-  (t."idempotency_key")::text,
-  (t."topic")::text,
-  (t."partition_key")::text,
-  (t."payload")::text,
-  (t."traceparent")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."processed_at")::text,
-  (t."next_attempt_at")::text,
-  (t."claimed_at")::text,
-  (t."last_error")::text
-FROM "outbox" AS t
-WHERE t."id" = ANY (($1::text[])::bigint[]);
-
 -- publish: census PENDING: [] -> Other
 SELECT (COUNT(*))::bigint
 FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'PENDING' LIMIT 10001) AS counted;
@@ -485,231 +473,31 @@ RETURNING t."id")
 SELECT (t."id")::bigint
 FROM moved AS t;
 
--- publish: browse all: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."deal_id")::text,
-  (t."idempotency_key")::text,
-  (t."topic")::text,
-  (t."partition_key")::text,
-  (t."payload")::text,
-  (t."traceparent")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."processed_at")::text,
-  (t."next_attempt_at")::text,
-  (t."claimed_at")::text,
-  (t."last_error")::text
+-- publish: release ids PROCESSING: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
 FROM "outbox" AS t
-ORDER BY t."id" DESC
-LIMIT $1;
+WHERE t."id" = ANY (($1::text[])::bigint[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+FOR UPDATE),
+moved AS (
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = t."version" + 1
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::bigint
+FROM moved AS t;
 
--- publish: browse DELIVERED: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."deal_id")::text,
-  (t."idempotency_key")::text,
-  (t."topic")::text,
-  (t."partition_key")::text,
-  (t."payload")::text,
-  (t."traceparent")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."processed_at")::text,
-  (t."next_attempt_at")::text,
-  (t."claimed_at")::text,
-  (t."last_error")::text
-FROM "outbox" AS t
-WHERE t."status" = 'DELIVERED'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- publish: browse FAILED: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."deal_id")::text,
-  (t."idempotency_key")::text,
-  (t."topic")::text,
-  (t."partition_key")::text,
-  (t."payload")::text,
-  (t."traceparent")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."processed_at")::text,
-  (t."next_attempt_at")::text,
-  (t."claimed_at")::text,
-  (t."last_error")::text
-FROM "outbox" AS t
-WHERE t."status" = 'FAILED'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- publish: browse PENDING: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."deal_id")::text,
-  (t."idempotency_key")::text,
-  (t."topic")::text,
-  (t."partition_key")::text,
-  (t."payload")::text,
-  (t."traceparent")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."processed_at")::text,
-  (t."next_attempt_at")::text,
-  (t."claimed_at")::text,
-  (t."last_error")::text
-FROM "outbox" AS t
-WHERE t."status" = 'PENDING'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- publish: browse PROCESSING: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."deal_id")::text,
-  (t."idempotency_key")::text,
-  (t."topic")::text,
-  (t."partition_key")::text,
-  (t."payload")::text,
-  (t."traceparent")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."processed_at")::text,
-  (t."next_attempt_at")::text,
-  (t."claimed_at")::text,
-  (t."last_error")::text
+-- publish: release state PROCESSING: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
 FROM "outbox" AS t
 WHERE t."status" = 'PROCESSING'
-ORDER BY t."id" DESC
-LIMIT $1;
-
--- publish: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."deal_id")::text,
-  (t."idempotency_key")::text,
-  (t."topic")::text,
-  (t."partition_key")::text,
-  (t."payload")::text,
-  (t."traceparent")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."processed_at")::text,
-  (t."next_attempt_at")::text,
-  (t."claimed_at")::text,
-  (t."last_error")::text
-FROM "outbox" AS t
-WHERE t."id" < ($1::text)::bigint
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- publish: browse after DELIVERED: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."deal_id")::text,
-  (t."idempotency_key")::text,
-  (t."topic")::text,
-  (t."partition_key")::text,
-  (t."payload")::text,
-  (t."traceparent")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."processed_at")::text,
-  (t."next_attempt_at")::text,
-  (t."claimed_at")::text,
-  (t."last_error")::text
-FROM "outbox" AS t
-WHERE t."status" = 'DELIVERED' AND t."id" < ($1::text)::bigint
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- publish: browse after FAILED: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."deal_id")::text,
-  (t."idempotency_key")::text,
-  (t."topic")::text,
-  (t."partition_key")::text,
-  (t."payload")::text,
-  (t."traceparent")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."processed_at")::text,
-  (t."next_attempt_at")::text,
-  (t."claimed_at")::text,
-  (t."last_error")::text
-FROM "outbox" AS t
-WHERE t."status" = 'FAILED' AND t."id" < ($1::text)::bigint
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- publish: browse after PENDING: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."deal_id")::text,
-  (t."idempotency_key")::text,
-  (t."topic")::text,
-  (t."partition_key")::text,
-  (t."payload")::text,
-  (t."traceparent")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."processed_at")::text,
-  (t."next_attempt_at")::text,
-  (t."claimed_at")::text,
-  (t."last_error")::text
-FROM "outbox" AS t
-WHERE t."status" = 'PENDING' AND t."id" < ($1::text)::bigint
-ORDER BY t."id" DESC
-LIMIT $2;
-
--- publish: browse after PROCESSING: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  (t."id")::text,
-  (t."id")::text,
-  (t."deal_id")::text,
-  (t."idempotency_key")::text,
-  (t."topic")::text,
-  (t."partition_key")::text,
-  (t."payload")::text,
-  (t."traceparent")::text,
-  (t."status")::text,
-  (t."retry_count")::text,
-  (t."version")::text,
-  (t."created_at")::text,
-  (t."processed_at")::text,
-  (t."next_attempt_at")::text,
-  (t."claimed_at")::text,
-  (t."last_error")::text
-FROM "outbox" AS t
-WHERE t."status" = 'PROCESSING' AND t."id" < ($1::text)::bigint
-ORDER BY t."id" DESC
-LIMIT $2;
+  AND ($1::float8 IS NULL OR t."claimed_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."claimed_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = t."version" + 1
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::bigint
+FROM moved AS t;

@@ -40,6 +40,15 @@ CREATE INDEX IF NOT EXISTS "outbox_publish_spent3" ON "outbox" ("id") WHERE "sta
 -- create
 CREATE INDEX IF NOT EXISTS "outbox_delivered_purge" ON "outbox" ((COALESCE(CASE WHEN typeof("processed_at") IN ('integer', 'real') OR "processed_at" NOT GLOB '*[^0-9]*' THEN CAST("processed_at" AS INTEGER) ELSE CAST(round((julianday("processed_at") - 2440587.5) * 86400000.0) AS INTEGER) END, CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END))) WHERE "status" = 'DELIVERED';
 
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_pending_state" ON "outbox" ("id") WHERE "status" = 'PENDING';
+
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_delivered_state" ON "outbox" ("id") WHERE "status" = 'DELIVERED';
+
+-- create
+CREATE INDEX IF NOT EXISTS "outbox_failed_state" ON "outbox" ("id") WHERE "status" = 'FAILED';
+
 -- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic", "traceparent"], joined: [] }
 
 -- publish: claim 1, step 1: [Limit] -> Keys
@@ -320,27 +329,6 @@ LIMIT 1) AS b) AS u;
 SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000)) / 1000000.0 FROM "outbox" AS t WHERE t."status" = 'PENDING' AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND t."retry_count" < 3 AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 1000 ORDER BY CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
   (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "outbox" AS t WHERE t."status" = 'PROCESSING' ORDER BY CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
 
--- publish: show: [Ids] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."deal_id" AS TEXT),
-  CAST(t."idempotency_key" AS TEXT),
-  CAST(t."topic" AS TEXT),
-  CAST(t."partition_key" AS TEXT),
-  CAST(t."payload" AS TEXT),
-  CAST(t."traceparent" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."retry_count" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."processed_at" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT),
-  CAST(t."claimed_at" AS TEXT),
-  CAST(t."last_error" AS TEXT)
-FROM "outbox" AS t
-WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1));
-
 -- publish: census PENDING: [] -> Other
 SELECT CAST(COUNT(*) AS INTEGER)
 FROM (SELECT 1 AS one FROM "outbox" AS t WHERE t."status" = 'PENDING' LIMIT 10001) AS counted;
@@ -376,231 +364,21 @@ WHERE t."status" = 'FAILED'
 LIMIT ?2)
 RETURNING CAST("id" AS INTEGER);
 
--- publish: browse all: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."deal_id" AS TEXT),
-  CAST(t."idempotency_key" AS TEXT),
-  CAST(t."topic" AS TEXT),
-  CAST(t."partition_key" AS TEXT),
-  CAST(t."payload" AS TEXT),
-  CAST(t."traceparent" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."retry_count" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."processed_at" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT),
-  CAST(t."claimed_at" AS TEXT),
-  CAST(t."last_error" AS TEXT)
+-- publish: release ids PROCESSING: [Ids] -> Keys
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = t."version" + 1
+WHERE t."id" IN (
+SELECT t."id"
 FROM "outbox" AS t
-ORDER BY t."id" DESC
-LIMIT ?1;
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING')
+RETURNING CAST("id" AS INTEGER);
 
--- publish: browse DELIVERED: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."deal_id" AS TEXT),
-  CAST(t."idempotency_key" AS TEXT),
-  CAST(t."topic" AS TEXT),
-  CAST(t."partition_key" AS TEXT),
-  CAST(t."payload" AS TEXT),
-  CAST(t."traceparent" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."retry_count" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."processed_at" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT),
-  CAST(t."claimed_at" AS TEXT),
-  CAST(t."last_error" AS TEXT)
-FROM "outbox" AS t
-WHERE t."status" = 'DELIVERED'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- publish: browse FAILED: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."deal_id" AS TEXT),
-  CAST(t."idempotency_key" AS TEXT),
-  CAST(t."topic" AS TEXT),
-  CAST(t."partition_key" AS TEXT),
-  CAST(t."payload" AS TEXT),
-  CAST(t."traceparent" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."retry_count" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."processed_at" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT),
-  CAST(t."claimed_at" AS TEXT),
-  CAST(t."last_error" AS TEXT)
-FROM "outbox" AS t
-WHERE t."status" = 'FAILED'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- publish: browse PENDING: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."deal_id" AS TEXT),
-  CAST(t."idempotency_key" AS TEXT),
-  CAST(t."topic" AS TEXT),
-  CAST(t."partition_key" AS TEXT),
-  CAST(t."payload" AS TEXT),
-  CAST(t."traceparent" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."retry_count" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."processed_at" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT),
-  CAST(t."claimed_at" AS TEXT),
-  CAST(t."last_error" AS TEXT)
-FROM "outbox" AS t
-WHERE t."status" = 'PENDING'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- publish: browse PROCESSING: [Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."deal_id" AS TEXT),
-  CAST(t."idempotency_key" AS TEXT),
-  CAST(t."topic" AS TEXT),
-  CAST(t."partition_key" AS TEXT),
-  CAST(t."payload" AS TEXT),
-  CAST(t."traceparent" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."retry_count" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."processed_at" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT),
-  CAST(t."claimed_at" AS TEXT),
-  CAST(t."last_error" AS TEXT)
+-- publish: release state PROCESSING: [Since, Limit] -> Keys
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = t."version" + 1
+WHERE t."id" IN (
+SELECT t."id"
 FROM "outbox" AS t
 WHERE t."status" = 'PROCESSING'
-ORDER BY t."id" DESC
-LIMIT ?1;
-
--- publish: browse after all: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."deal_id" AS TEXT),
-  CAST(t."idempotency_key" AS TEXT),
-  CAST(t."topic" AS TEXT),
-  CAST(t."partition_key" AS TEXT),
-  CAST(t."payload" AS TEXT),
-  CAST(t."traceparent" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."retry_count" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."processed_at" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT),
-  CAST(t."claimed_at" AS TEXT),
-  CAST(t."last_error" AS TEXT)
-FROM "outbox" AS t
-WHERE t."id" < CAST(?1 AS INTEGER)
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- publish: browse after DELIVERED: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."deal_id" AS TEXT),
-  CAST(t."idempotency_key" AS TEXT),
-  CAST(t."topic" AS TEXT),
-  CAST(t."partition_key" AS TEXT),
-  CAST(t."payload" AS TEXT),
-  CAST(t."traceparent" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."retry_count" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."processed_at" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT),
-  CAST(t."claimed_at" AS TEXT),
-  CAST(t."last_error" AS TEXT)
-FROM "outbox" AS t
-WHERE t."status" = 'DELIVERED' AND t."id" < CAST(?1 AS INTEGER)
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- publish: browse after FAILED: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."deal_id" AS TEXT),
-  CAST(t."idempotency_key" AS TEXT),
-  CAST(t."topic" AS TEXT),
-  CAST(t."partition_key" AS TEXT),
-  CAST(t."payload" AS TEXT),
-  CAST(t."traceparent" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."retry_count" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."processed_at" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT),
-  CAST(t."claimed_at" AS TEXT),
-  CAST(t."last_error" AS TEXT)
-FROM "outbox" AS t
-WHERE t."status" = 'FAILED' AND t."id" < CAST(?1 AS INTEGER)
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- publish: browse after PENDING: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."deal_id" AS TEXT),
-  CAST(t."idempotency_key" AS TEXT),
-  CAST(t."topic" AS TEXT),
-  CAST(t."partition_key" AS TEXT),
-  CAST(t."payload" AS TEXT),
-  CAST(t."traceparent" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."retry_count" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."processed_at" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT),
-  CAST(t."claimed_at" AS TEXT),
-  CAST(t."last_error" AS TEXT)
-FROM "outbox" AS t
-WHERE t."status" = 'PENDING' AND t."id" < CAST(?1 AS INTEGER)
-ORDER BY t."id" DESC
-LIMIT ?2;
-
--- publish: browse after PROCESSING: [After, Limit] -> Other
-SELECT CASE WHEN t."status" = 'PENDING' THEN 'PENDING' WHEN t."status" = 'PROCESSING' THEN 'PROCESSING' WHEN t."status" = 'DELIVERED' THEN 'DELIVERED' WHEN t."status" = 'FAILED' THEN 'FAILED' END,
-  CAST(t."id" AS TEXT),
-  CAST(t."id" AS TEXT),
-  CAST(t."deal_id" AS TEXT),
-  CAST(t."idempotency_key" AS TEXT),
-  CAST(t."topic" AS TEXT),
-  CAST(t."partition_key" AS TEXT),
-  CAST(t."payload" AS TEXT),
-  CAST(t."traceparent" AS TEXT),
-  CAST(t."status" AS TEXT),
-  CAST(t."retry_count" AS TEXT),
-  CAST(t."version" AS TEXT),
-  CAST(t."created_at" AS TEXT),
-  CAST(t."processed_at" AS TEXT),
-  CAST(t."next_attempt_at" AS TEXT),
-  CAST(t."claimed_at" AS TEXT),
-  CAST(t."last_error" AS TEXT)
-FROM "outbox" AS t
-WHERE t."status" = 'PROCESSING' AND t."id" < CAST(?1 AS INTEGER)
-ORDER BY t."id" DESC
-LIMIT ?2;
+  AND (?1 IS NULL OR CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."claimed_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+LIMIT ?2)
+RETURNING CAST("id" AS INTEGER);

@@ -14,7 +14,7 @@ mod tests;
 
 pub use given::{Given, Groups, Moves, Share, Shares, json_ids, json_texts, text, value};
 pub use group::{Group, group};
-pub use layout::{claimed, count, fields, in_order, joined, key, lease, row_view};
+pub use layout::{claimed, count, fields, in_order, joined, key, lease, whole};
 pub use tsid::tsid;
 
 use std::time::Duration;

@@ -1,12 +1,9 @@
 //! What operators see, the purge, and how far behind a lane is. Every answer is bounded.
 
-use std::collections::BTreeMap;
-
-use postrider_contract::{Claimed, Group, Retention, Role, StateId, Transition};
-use postrider_seams::inspect::COUNT_LIMIT;
+use postrider_contract::{Claimed, Group, OperatorMove, Retention, Role, StateId, Transition};
+use postrider_seams::inspect::{COUNT_LIMIT, Verb};
 
 use crate::claim::returning;
-use crate::column::Kind;
 use crate::condition::Lookup;
 use crate::draft::Draft;
 use crate::table::Table;
@@ -19,22 +16,18 @@ const LOOKED_AT: u32 = 1_000;
 impl Table<'_> {
     pub fn inspect(&self) -> InspectScripts {
         let contract = self.contract;
-        let names = || contract.states.iter().map(|state| Some(state.name.clone()));
-        let pages = |after: bool| -> BTreeMap<Option<String>, Script> {
-            let states = std::iter::once(None).chain(names());
-            states.map(|name| (name.clone(), self.browse(name.as_deref(), after))).collect()
-        };
+        let release = Verb::Release.moves(contract, self.stage);
+        let release = (!release.is_empty()).then_some(OperatorMove { moves: release });
         let requeue = contract.requeue.as_ref();
         let cancel = contract.cancel.as_ref();
         InspectScripts {
             census: self.census(),
-            browse_first: pages(false),
-            browse_after: pages(true),
-            show: self.show(),
             requeue_ids: self.operator_by_ids(requeue, Transition::Requeued),
             requeue_state: self.operator_by_state(requeue, Transition::Requeued),
             cancel_ids: self.operator_by_ids(cancel, Transition::Cancelled),
             cancel_state: self.operator_by_state(cancel, Transition::Cancelled),
+            release_ids: self.operator_by_ids(release.as_ref(), Transition::Released),
+            release_state: self.operator_by_state(release.as_ref(), Transition::Released),
             complete_ids: self.operator_by_ids(contract.complete.as_ref(), Transition::Completed),
             lag: self.lag(),
         }
@@ -67,76 +60,6 @@ impl Table<'_> {
             (self.contract.state(state).name.clone(), self.one(&text))
         };
         self.states().map(count).collect()
-    }
-
-    /// State name, key as text, every column as text.
-    fn view(&self) -> String {
-        let cases: Vec<String> = self
-            .states()
-            .map(|state| {
-                let name = self.text(&self.contract.state(state).name);
-                format!("WHEN {} THEN {name}", self.in_state(state, Lookup::Index))
-            })
-            .collect();
-        let mut columns = vec![format!("CASE {} END", cases.join(" ")), self.as_text(&self.id())];
-        columns.extend(self.shape.columns.iter().map(|column| self.shown(&column.name, &column.sql_type)));
-        columns.join(",\n  ")
-    }
-
-    fn shown(&self, name: &str, sql_type: &str) -> String {
-        let col = self.col(name);
-        match (Kind::of(sql_type), self.dialect) {
-            (Kind::Binary, Dialect::Postgres) => format!("encode({col}, 'escape')"),
-            _ => self.as_text(&col),
-        }
-    }
-
-    fn browse(&self, state: Option<&str>, after: bool) -> Script {
-        let draft = Draft::own(self);
-        let mut conditions = Vec::new();
-        if let Some(state) = state.and_then(|name| self.contract.state_named(name)) {
-            conditions.push(self.in_state(state, Lookup::Index));
-        }
-        conditions.extend(self.filter());
-        if after {
-            conditions.push(format!("{} < {}", self.id(), self.after(&draft)));
-        }
-        let filter = if conditions.is_empty() {
-            String::new()
-        } else {
-            format!(
-                "
-WHERE {}",
-                conditions.join(" AND ")
-            )
-        };
-        let limit = draft.bind(Bind::Limit);
-        let text = format!(
-            "SELECT {}\nFROM {} AS t{filter}\nORDER BY {} DESC\nLIMIT {limit}",
-            self.view(),
-            self.name(),
-            self.id()
-        );
-        Script { steps: vec![draft.finish(&text, Yields::Other)] }
-    }
-
-    fn after(&self, draft: &Draft<'_>) -> String {
-        let after = draft.bind(Bind::After);
-        let id = self.shape_of(&self.contract.table.id);
-        match self.dialect {
-            Dialect::Postgres => {
-                format!("({after}::text)::{}", crate::column::postgres_type(&id.sql_type))
-            }
-            Dialect::Sqlite if self.integer_id() => format!("CAST({after} AS INTEGER)"),
-            Dialect::Mysql | Dialect::Sqlite => after,
-        }
-    }
-
-    fn show(&self) -> Script {
-        let draft = Draft::own(self);
-        let among = draft.among(&self.id(), Bind::Ids);
-        let text = format!("SELECT {}\nFROM {} AS t\nWHERE {among}", self.view(), self.name());
-        Script { steps: vec![draft.finish(&text, Yields::Other)] }
     }
 
     /// Finished rows past their retention; their own time decides, and no live state has a retention.

@@ -12,6 +12,7 @@ pub mod ddl;
 mod draft;
 mod effect;
 mod error;
+mod find;
 mod group_claim;
 mod handoff;
 mod ident;

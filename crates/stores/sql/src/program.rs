@@ -20,6 +20,8 @@ pub struct Shape {
     /// Table name → columns of the tables that effects insert into. Where one is missing here, its columns are
     /// taken for text.
     pub related: BTreeMap<String, Vec<ShapeColumn>>,
+    /// Columns by which all rows can be found: those that an index begins with. `true`: also by how they begin.
+    pub indexed: BTreeMap<String, bool>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,8 +111,6 @@ pub enum Bind {
     Held,
     /// MySQL claim: the claim time, the greatest that the pick step yielded at [`Layout::claim_time`].
     ClaimTime,
-    /// Keyset paging: the last key of the page before.
-    After,
     /// Seconds, of an operator's "since".
     Since,
     /// How many groups a claim wants.
@@ -316,17 +316,15 @@ pub struct Settle {
 pub struct InspectScripts {
     /// State name → yields one integer, counted up to the seam's limit + 1.
     pub census: Vec<(String, Script)>,
-    /// Newest key first. Yields `state name, id as text, every column as text in the shape's order`. The second takes `After`.
-    pub browse_first: BTreeMap<Option<String>, Script>,
-    pub browse_after: BTreeMap<Option<String>, Script>,
-    /// The same columns for `Ids`.
-    pub show: Script,
     /// From-state name → the move. Binds `Ids`.
     pub requeue_ids: Vec<(String, Script)>,
     /// Binds `Limit`, and `Since` (seconds; NULL for any).
     pub requeue_state: Vec<(String, Script)>,
     pub cancel_ids: Vec<(String, Script)>,
     pub cancel_state: Vec<(String, Script)>,
+    /// Claimed rows, handed back unspent.
+    pub release_ids: Vec<(String, Script)>,
+    pub release_state: Vec<(String, Script)>,
     /// An operator vouches for the row.
     pub complete_ids: Vec<(String, Script)>,
     /// Yields two nullable floats: seconds since the oldest due row fell due, and since the oldest claim.
@@ -356,14 +354,13 @@ impl Program {
         scripts.extend(self.sweeps.iter().map(|script| ("sweep", script)));
         scripts.extend(self.purge.iter().map(|script| ("purge", script)));
         scripts.extend(inspect.census.iter().map(|(_, script)| ("census", script)));
-        scripts.extend(inspect.browse_first.values().map(|script| ("browse", script)));
-        scripts.extend(inspect.browse_after.values().map(|script| ("browse after", script)));
-        scripts.push(("show", &inspect.show));
         for (name, list) in [
             ("requeue by key", &inspect.requeue_ids),
             ("requeue by state", &inspect.requeue_state),
             ("cancel by key", &inspect.cancel_ids),
             ("cancel by state", &inspect.cancel_state),
+            ("release by key", &inspect.release_ids),
+            ("release by state", &inspect.release_state),
             ("complete by key", &inspect.complete_ids),
         ] {
             scripts.extend(list.iter().map(|(_, script)| (name, script)));

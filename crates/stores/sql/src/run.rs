@@ -6,6 +6,7 @@
 
 mod claim;
 mod duplicates;
+mod find;
 mod groups;
 mod handoff;
 mod inspect;
@@ -173,6 +174,14 @@ impl Opened {
             write.column.name == "recipient_results"
                 && self.shape.columns.iter().any(|column| column.name == write.column.name)
         })
+    }
+}
+
+/// A value as an operator reads it.
+fn taken_text(value: Value) -> Option<String> {
+    match value {
+        Value::Bytes(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+        other => crate::bind::text(other),
     }
 }
 

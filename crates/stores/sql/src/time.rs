@@ -135,12 +135,16 @@ impl Table<'_> {
 
     /// Whole microseconds from the column's time to now; NULL where there is none.
     pub fn micros_since(&self, column: &str) -> String {
-        let (form, col) = (self.form(column), self.col(column));
+        self.micros_since_as(self.form(column), &self.col(column))
+    }
+
+    /// The same for a column of another table.
+    pub fn micros_since_as(&self, form: Time, col: &str) -> String {
         match self.dialect {
-            Dialect::Postgres => postgres::micros_since(form, &col),
-            Dialect::Mysql => mysql::micros_since(form, &col),
+            Dialect::Postgres => postgres::micros_since(form, col),
+            Dialect::Mysql => mysql::micros_since(form, col),
             Dialect::Sqlite => {
-                format!("(({}) - {}) * 1000", sqlite::clock(&Shift::NOW), sqlite::instant(form, &col))
+                format!("(({}) - {}) * 1000", sqlite::clock(&Shift::NOW), sqlite::instant(form, col))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Running scripts: binds what each step names, reads what it yields, waits where the file is locked.
 
-use postrider_seams::row::{RowId, Value};
+use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::bind::{self, Given};
 use postrider_sql::run::{Done, Progress, Run};
@@ -147,11 +147,6 @@ fn bound(step: &Step, given: &Given<'_>, progress: &Progress) -> Query<'static, 
             Bind::One(field) => one(query, given.shared(field)),
             Bind::Ids => query.bind(bind::json_ids(&given.ids)),
             Bind::Held => query.bind(bind::json_ids(&progress.held)),
-            Bind::After => match &given.after {
-                Some(RowId::Int(id)) => query.bind(*id),
-                Some(RowId::Text(id)) => query.bind(id.to_string()),
-                None => query.bind(None::<String>),
-            },
             Bind::Since => query.bind(given.since),
             Bind::GroupsWanted => query.bind(i64::from(given.groups.wanted)),
             Bind::Jumps => query.bind(i64::from(given.groups.jumps)),

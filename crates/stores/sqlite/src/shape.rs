@@ -3,6 +3,7 @@
 use postrider_contract::Contract;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
+use postrider_sql::ddl::Index;
 use postrider_sql::run::Run as _;
 use postrider_sql::run::migrate::{Found, gathered};
 use postrider_sql::{Shape, ShapeColumn, own};
@@ -20,6 +21,10 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
         return Ok(None);
     }
     let mut shape = Shape { columns, ..Shape::default() };
+    let whole = indexes(database, contract).await?.into_iter().filter(|index| !index.partial);
+    shape.indexed = whole.filter_map(|index| Some((index.columns.into_iter().next()?, true))).collect();
+    // An integer key is the table itself.
+    shape.indexed.insert(contract.table.id.clone(), true);
     for table in contract.related_tables() {
         let found = self::columns(database, table).await?;
         if !found.is_empty() {
@@ -35,6 +40,11 @@ const INDEXES: &str = "SELECT l.name, l.partial, i.name FROM pragma_index_list(?
 
 /// What there is of the contract's table.
 pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Error> {
+    let indexes = indexes(database, contract).await?;
+    Ok(Found { shape: read(database, contract).await?, indexes })
+}
+
+async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>, Error> {
     let table = Value::Text(contract.table.name.clone());
     let rows = database.ask("read the table's indexes", INDEXES, vec![table]).await?.unwrap_or_default();
     let rows = rows.into_iter().filter_map(|row| match row.as_slice() {
@@ -43,7 +53,7 @@ pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Er
         }
         _ => None,
     });
-    Ok(Found { shape: read(database, contract).await?, indexes: gathered(rows) })
+    Ok(gathered(rows))
 }
 
 /// Which of our own tables are there?

@@ -127,7 +127,8 @@ async fn operators_browse_count_and_requeue() {
         server.insert_mails(7).await;
         server.run("UPDATE mail_outbox SET status = 'failed', retry_count = 5 WHERE id <= 3").await;
         let first = store.browse(&Query { limit: 5, ..Query::default() }).await.expect("browse");
-        let rest = store.browse(&Query { limit: 5, after: first.next, state: None }).await.expect("browse");
+        let rest =
+            store.browse(&Query { limit: 5, after: first.next, ..Query::default() }).await.expect("browse");
         let ids: Vec<&str> = first.rows.iter().chain(&rest.rows).map(|row| row.id.as_str()).collect();
         assert_eq!(ids, ["7", "6", "5", "4", "3", "2", "1"]);
         let counts = store.census().await.expect("census");

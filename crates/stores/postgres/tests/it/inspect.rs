@@ -10,7 +10,7 @@ async fn pages_go_from_the_newest_key_and_meet_every_row_once() {
         let store = server.mail_store().await;
         server.insert_mails(25).await;
         server.run("UPDATE mail_outbox SET status = 'failed' WHERE id % 2 = 0").await;
-        let mut query = Query { state: Some("queued".into()), limit: 5, after: None };
+        let mut query = Query { state: Some("queued".into()), limit: 5, ..Query::default() };
         let mut seen = Vec::new();
         loop {
             let page = store.browse(&query).await.expect("browse");

@@ -20,12 +20,7 @@ async fn every_statement_of_every_contract_runs() {
                 let program = &store.opened().program;
                 let integer = program.layout.integer_id;
                 let id = if integer { RowId::Int(1) } else { RowId::Text(key_of(name).into()) };
-                let given = Given {
-                    limit: 10,
-                    after: Some(id.clone()),
-                    since: Some(60.0),
-                    ..Given::ids("tester", vec![id.clone()])
-                };
+                let given = Given { limit: 10, since: Some(60.0), ..Given::ids("tester", vec![id.clone()]) };
                 for (what, script) in program.scripts() {
                     let given = Given { limit: 10, ..given.clone() };
                     database

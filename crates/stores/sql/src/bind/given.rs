@@ -23,7 +23,6 @@ pub struct Given<'a> {
     pub owner: &'a str,
     pub moves: Moves<'a>,
     pub ids: Vec<RowId>,
-    pub after: Option<RowId>,
     /// Seconds.
     pub since: Option<f64>,
     /// MySQL's claim: in which column the pick step yields the claim time.

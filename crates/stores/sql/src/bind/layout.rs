@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use postrider_contract::{Counters, Hold, StateId};
-use postrider_seams::inspect::RowView;
 use postrider_seams::row::{Claimed, Fields, Group, Lease, RowId, Value};
 use postrider_seams::store::INLINE_LIMIT;
 
 use super::given::text;
-use crate::{Layout, Shape};
+use crate::Layout;
 
 /// A key as the database gave it; `None` where it can't be one.
 pub fn key(value: Value) -> Option<RowId> {
@@ -66,26 +65,6 @@ pub fn lease(layout: &Layout, mut get: impl FnMut(usize) -> Value) -> Option<Lea
     Some(Lease { id: key(get(0))?, fence: (1..=layout.fences).map(get).collect() })
 }
 
-/// One row as an operator sees it: state name, key, then every column of the table.
-pub fn row_view(shape: &Shape, mut get: impl FnMut(usize) -> Value) -> RowView {
-    let state = text(get(0));
-    let id = text(get(1)).unwrap_or_default();
-    let columns = shape
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(index, column)| (column.name.clone(), shown(get(index + 2))))
-        .collect();
-    RowView { id, state, columns }
-}
-
-fn shown(value: Value) -> Option<String> {
-    match value {
-        Value::Bytes(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
-        other => text(other),
-    }
-}
-
 /// A count; NULL is none.
 pub fn count(value: &Value) -> u64 {
     whole(value).and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
@@ -95,7 +74,8 @@ fn small(value: &Value) -> Option<u32> {
     whole(value).map(|number| u32::try_from(number.max(0)).unwrap_or(u32::MAX))
 }
 
-fn whole(value: &Value) -> Option<i64> {
+/// A whole number, in whatever form it came.
+pub fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::Int(number) => Some(*number),
         Value::Bool(flag) => Some(i64::from(*flag)),

@@ -60,6 +60,7 @@ pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
         add(table.lease_index());
         add(table.spent_index());
         table.purge_indexes().into_iter().for_each(|index| add(Some(index)));
+        table.state_indexes().into_iter().for_each(|index| add(Some(index)));
         table.tally_indexes().into_iter().for_each(|index| add(Some(index)));
     }
     // One that begins as another does, and goes on, serves for both.
@@ -221,6 +222,25 @@ impl Table<'_> {
             }
         };
         rules.map(index).collect()
+    }
+
+    /// Rows of a state by their key, for operators: counts and pages of any size of table. Rows in flight are few, and
+    /// have the lease's index. A row is in one of these when it is made and in one when it ends. MySQL's indexes begin with
+    /// the state anyway.
+    fn state_indexes(&self) -> Vec<Needed> {
+        if self.dialect == Dialect::Mysql {
+            return Vec::new();
+        }
+        let states = (0..self.contract.states.len()).map(StateId);
+        let index = |state: StateId| {
+            let name = format!("{}_state", self.contract.state(state).name.to_lowercase());
+            self.partial_index(
+                &name,
+                &[self.quote(&self.contract.table.id)],
+                &self.in_state(state, Lookup::Index),
+            )
+        };
+        states.filter(|state| !self.contract.is_claimed(*state)).map(index).collect()
     }
 
     /// Counts of other rows are made for every row of a claim: without an index each would read the whole table.

@@ -45,6 +45,9 @@ fn g4_an_old_table_gets_columns_and_indexes_and_loses_nothing() {
              (\"lease_until\") WHERE \"status\" = 'dispatching'",
             "CREATE INDEX IF NOT EXISTS \"mail_outbox_dispatch_spent5\" ON \"mail_outbox\" \
              (\"id\") WHERE \"status\" = 'queued' AND \"retry_count\" >= 5",
+            "CREATE INDEX IF NOT EXISTS \"mail_outbox_queued_state\" ON \"mail_outbox\" (\"id\") WHERE \"status\" = 'queued'",
+            "CREATE INDEX IF NOT EXISTS \"mail_outbox_sent_state\" ON \"mail_outbox\" (\"id\") WHERE \"status\" = 'sent'",
+            "CREATE INDEX IF NOT EXISTS \"mail_outbox_failed_state\" ON \"mail_outbox\" (\"id\") WHERE \"status\" = 'failed'",
         ]
     );
 }

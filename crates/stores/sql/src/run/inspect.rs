@@ -1,10 +1,9 @@
 //! What operators see and do.
 
-use postrider_seams::inspect::{COUNT_LIMIT, Count, Lag, Page, Query, RowView, Which};
+use postrider_seams::inspect::{COUNT_LIMIT, Count, Lag, Which};
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::{Class, Error};
 
-use super::claim::taken_from;
 use super::{Opened, Run};
 use crate::Script;
 use crate::bind::{self, Given};
@@ -24,28 +23,6 @@ impl Opened {
         Ok(counts)
     }
 
-    pub async fn browse(&self, on: &impl Run, query: &Query) -> Result<Page, Error> {
-        let scripts = match query.after {
-            None => &self.program.inspect.browse_first,
-            Some(_) => &self.program.inspect.browse_after,
-        };
-        let script = scripts.get(&query.state).ok_or_else(|| self.no_state(query.state.as_deref()))?;
-        let after = query.after.as_deref().map(|mark| self.page_mark(mark)).transpose()?;
-        let given = Given { after, ..Given::limit(on.owner(), query.limit) };
-        let rows = on.run("list rows", script, &given).await?.into_rows();
-        let rows: Vec<RowView> = rows.into_iter().map(|row| self.row_view(row)).collect();
-        let full = rows.len() >= query.limit as usize;
-        let next = rows.last().filter(|_| full).map(|row| row.id.clone());
-        Ok(Page { rows, next })
-    }
-
-    pub async fn show(&self, on: &impl Run, id: &str) -> Result<Option<RowView>, Error> {
-        let Some(id) = self.key(id) else { return Ok(None) };
-        let given = Given::ids(on.owner(), vec![id]);
-        let rows = on.run("show a row", &self.program.inspect.show, &given).await?.into_rows();
-        Ok(rows.into_iter().next().map(|row| self.row_view(row)))
-    }
-
     pub async fn requeue(&self, on: &impl Run, which: &Which) -> Result<u64, Error> {
         let scripts = &self.program.inspect;
         self.operate(on, "requeue", which, &scripts.requeue_ids, &scripts.requeue_state).await
@@ -54,6 +31,11 @@ impl Opened {
     pub async fn cancel(&self, on: &impl Run, which: &Which) -> Result<u64, Error> {
         let scripts = &self.program.inspect;
         self.operate(on, "cancel", which, &scripts.cancel_ids, &scripts.cancel_state).await
+    }
+
+    pub async fn release(&self, on: &impl Run, which: &Which) -> Result<u64, Error> {
+        let scripts = &self.program.inspect;
+        self.operate(on, "release", which, &scripts.release_ids, &scripts.release_state).await
     }
 
     pub async fn lag(&self, on: &impl Run) -> Result<Lag, Error> {
@@ -108,10 +90,6 @@ impl Opened {
         }
     }
 
-    fn row_view(&self, mut row: Vec<Value>) -> RowView {
-        bind::row_view(&self.shape, |at| taken_from(&mut row, at))
-    }
-
     /// An operator's text as a key of this table; `None` where no row can have it.
     fn key(&self, text: &str) -> Option<RowId> {
         if self.program.layout.integer_id {
@@ -120,16 +98,7 @@ impl Opened {
         Some(RowId::Text(text.into()))
     }
 
-    fn page_mark(&self, mark: &str) -> Result<RowId, Error> {
-        self.key(mark).ok_or_else(|| {
-            Error::new(
-                Class::Permanent,
-                format!("{mark:?} is not where a page of {} ended", self.contract.name),
-            )
-        })
-    }
-
-    fn no_state(&self, state: Option<&str>) -> Error {
+    pub(super) fn no_state(&self, state: Option<&str>) -> Error {
         let known: Vec<&str> = self.contract.states.iter().map(|state| state.name.as_str()).collect();
         let state = state.unwrap_or_default();
         Error::new(
@@ -151,4 +120,8 @@ fn no_such_move(verb: &str, state: &str, by_state: &[(String, Script)]) -> Error
         Class::Permanent,
         format!("rows in state {state:?} can't be moved by {verb}; those in {} can", from.join(", ")),
     )
+}
+
+pub(super) fn not_searched(contract: &str, by: &str) -> Error {
+    Error::new(Class::Permanent, format!("contract {contract} has no column to search by {by}"))
 }

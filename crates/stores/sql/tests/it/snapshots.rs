@@ -226,20 +226,17 @@ fn scripts(program: &Program) -> Vec<(String, &Script)> {
     all.push(("next due".to_owned(), &program.next_due));
     let inspect = &program.inspect;
     all.push(("lag".to_owned(), &inspect.lag));
-    all.push(("show".to_owned(), &inspect.show));
     for (title, list) in [
         ("census", &inspect.census),
         ("requeue ids", &inspect.requeue_ids),
         ("requeue state", &inspect.requeue_state),
         ("cancel ids", &inspect.cancel_ids),
         ("cancel state", &inspect.cancel_state),
+        ("release ids", &inspect.release_ids),
+        ("release state", &inspect.release_state),
         ("complete ids", &inspect.complete_ids),
     ] {
         all.extend(list.iter().map(|(state, script)| (format!("{title} {state}"), script)));
-    }
-    for (title, pages) in [("browse", &inspect.browse_first), ("browse after", &inspect.browse_after)] {
-        let name = |state: &Option<String>| state.clone().unwrap_or_else(|| "all".to_owned());
-        all.extend(pages.iter().map(|(state, script)| (format!("{title} {}", name(state)), script)));
     }
     all
 }

@@ -1,0 +1,86 @@
+//! What a lane would send for a row, had it its turn now: for people to look at. Nothing is claimed, nothing is sent.
+
+use std::time::Duration;
+
+use postrider_contract::{Counters, Role};
+use postrider_seams::inspect::RowView;
+use postrider_seams::row::{Claimed, Fields, Lease, RowId};
+use postrider_seams::store::Error;
+use postrider_seams::{Envelope, Outcome};
+
+use crate::settings::LaneSettings;
+use crate::wiring::{Table, Wiring};
+
+/// A composer may wait for a secret; whoever looks does not wait for long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// `None` where there is no such row.
+pub async fn composed(
+    wiring: &Wiring,
+    lane: &LaneSettings,
+    table: &dyn Table,
+    id: &str,
+) -> Result<Option<Result<Envelope, String>>, Error> {
+    let Some(row) = table.show(id).await? else { return Ok(None) };
+    let composer = match wiring.composer(lane) {
+        Ok(composer) => composer,
+        Err(failure) => return Ok(Some(Err(failure.to_string()))),
+    };
+    let size: u64 = row.columns.iter().filter_map(|(_, value)| Some(value.as_ref()?.len() as u64)).sum();
+    if size > composer.size_limit() {
+        return Ok(Some(Err(format!("the row has {size} bytes: more than may be sent"))));
+    }
+    let Some((lease, fields)) = loaded(table, &row.id).await? else { return Ok(None) };
+    let claimed = as_claimed(lane, &row, lease, fields, size);
+    let made = tokio::time::timeout(PATIENCE, composer.compose(std::slice::from_ref(&claimed))).await;
+    let made = made.ok().and_then(|made| made.into_iter().next());
+    Ok(Some(match made {
+        Some(Ok(envelope)) => Ok(envelope),
+        Some(Err(outcome)) => Err(told(&outcome)),
+        None => Err(format!("could not be composed within {} s", PATIENCE.as_secs())),
+    }))
+}
+
+/// A key may be a number or a text that looks like one.
+async fn loaded(table: &dyn Table, id: &str) -> Result<Option<(Lease, Fields)>, Error> {
+    let number = id.parse().ok().map(RowId::Int);
+    for id in number.into_iter().chain([RowId::Text(id.into())]) {
+        let lease = Lease { id, fence: Box::default() };
+        if let Some(Some(fields)) = table.load(std::slice::from_ref(&lease)).await?.into_iter().next() {
+            return Ok(Some((lease, fields)));
+        }
+    }
+    Ok(None)
+}
+
+fn as_claimed(lane: &LaneSettings, row: &RowView, lease: Lease, fields: Fields, size: u64) -> Claimed {
+    let number = |role: Role| lane.contract.column(role).and_then(|column| row.column(column)?.parse().ok());
+    let counters = Counters {
+        attempts: number(Role::Attempts).unwrap_or(0),
+        max_attempts: number(Role::MaxAttempts),
+        schedule: None,
+    };
+    Claimed {
+        lease,
+        counters,
+        from: row.state.as_deref().and_then(|state| lane.contract.state_named(state)),
+        group: None,
+        pool: None,
+        share: None,
+        waited_micros: 0,
+        size,
+        fields: Some(fields),
+    }
+}
+
+fn told(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Rejected(failure) => format!("rejected: {}", failure.reason),
+        Outcome::Skipped(failure) => format!("skipped: {}", failure.reason),
+        Outcome::Deferred(failure) => format!("put off: {}", failure.reason),
+        Outcome::Retryable(failure) | Outcome::Refused(failure) | Outcome::Uncertain(failure) => {
+            failure.reason.clone()
+        }
+        Outcome::Delivered(_) => "delivered already".to_owned(),
+    }
+}

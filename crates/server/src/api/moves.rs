@@ -1,0 +1,167 @@
+//! `/lanes/{lane}/requeue`, `/cancel`, `/release`: moving rows by hand.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use postrider_hub::access::Role;
+use postrider_hub::audit::Change;
+use postrider_hub::{Error, Moment};
+use postrider_seams::Inspect;
+use postrider_seams::inspect::{COUNT_LIMIT, Verb, Which};
+use postrider_seams::store;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::admit::Caller;
+use super::body::Body;
+use super::lanes::LaneMake;
+use super::params::Id;
+use super::{Api, Problem};
+
+/// Rows of one statement.
+const CHUNK: u32 = 500;
+
+/// Which rows: `ids`, or all in a `state`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Chosen {
+    #[serde(default)]
+    #[schema(max_items = 1000, nullable = false)]
+    ids: Option<Vec<RowKey>>,
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 64, nullable = false)]
+    state: Option<String>,
+    /// With `state`: only rows that changed after this.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    since: Option<Moment>,
+    /// Only count: nothing is moved.
+    #[serde(default)]
+    preview: bool,
+}
+
+/// A row's key.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(min_length = 1, max_length = 255)]
+pub struct RowKey(String);
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MovedRows {
+    /// Rows that were chosen and are in a state that this can be done in; counted up to 10,000.
+    matched: u64,
+    /// There are more than were counted, or than were moved: ask again.
+    more: bool,
+    moved: u64,
+}
+
+impl Chosen {
+    fn which(&self, make: &LaneMake, verb: Verb) -> Result<Which, Problem> {
+        match (&self.ids, &self.state) {
+            (Some(ids), None) if self.since.is_none() => {
+                if ids.len() > 1000 {
+                    return Err(Problem::invalid("ids", "must not have more than 1000 rows"));
+                }
+                Ok(Which::Ids(ids.iter().map(|id| id.0.clone()).collect()))
+            }
+            (None, Some(state)) => {
+                let named = make.contract.state_named(state);
+                let named =
+                    named.ok_or_else(|| Problem::invalid("state", "is no state of this lane's contract"))?;
+                let stage = &make.contract.stages[make.stage];
+                if !verb.moves(&make.contract, stage).iter().any(|(from, _)| *from == named) {
+                    return Err(Problem::invalid(
+                        "state",
+                        format!("{} can't be done from {state}", verb.name()),
+                    ));
+                }
+                let since = self.since.map(|since| Duration::from_micros(since.micros_until(Moment::now())));
+                Ok(Which::State { state: state.clone(), since, limit: CHUNK })
+            }
+            (Some(_), _) => Err(Problem::invalid("ids", "stand alone: without `state` and `since`")),
+            (None, None) => Err(Problem::invalid("ids", "or `state` must be there: which rows?")),
+        }
+    }
+}
+
+/// Puts rows back to be tried, with a fresh budget.
+#[utoipa::path(post, path = "/lanes/{id}/requeue", tag = "lanes", params(("id" = String, Path, description = "Its name")),
+    request_body = Chosen, responses((status = 200, description = "How many", body = MovedRows)))]
+pub async fn requeue(
+    state: State<Api>,
+    caller: Caller,
+    id: Id,
+    body: Body<Chosen>,
+) -> Result<Json<MovedRows>, Problem> {
+    operate(state, caller, id, body, Verb::Requeue).await
+}
+
+/// Ends rows that shall not be delivered.
+#[utoipa::path(post, path = "/lanes/{id}/cancel", tag = "lanes", params(("id" = String, Path, description = "Its name")),
+    request_body = Chosen, responses((status = 200, description = "How many", body = MovedRows)))]
+pub async fn cancel(
+    state: State<Api>,
+    caller: Caller,
+    id: Id,
+    body: Body<Chosen>,
+) -> Result<Json<MovedRows>, Problem> {
+    operate(state, caller, id, body, Verb::Cancel).await
+}
+
+/// Hands claimed rows back before their lease ends, unspent. A worker that still holds one loses it, but may have
+/// delivered it.
+#[utoipa::path(post, path = "/lanes/{id}/release", tag = "lanes", params(("id" = String, Path, description = "Its name")),
+    request_body = Chosen, responses((status = 200, description = "How many", body = MovedRows)))]
+pub async fn release(
+    state: State<Api>,
+    caller: Caller,
+    id: Id,
+    body: Body<Chosen>,
+) -> Result<Json<MovedRows>, Problem> {
+    operate(state, caller, id, body, Verb::Release).await
+}
+
+async fn operate(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(lane): Id,
+    Body(chosen): Body<Chosen>,
+    verb: Verb,
+) -> Result<Json<MovedRows>, Problem> {
+    let actor = caller.of_all_clients(Role::Operator)?;
+    let (make, table) = api.lane(&lane).await?;
+    if verb.moves(&make.contract, &make.contract.stages[make.stage]).is_empty() {
+        let text = format!("contract {} has no way to {} a row", make.contract.name, verb.name());
+        return Err(Problem::new(StatusCode::CONFLICT, text));
+    }
+    let which = chosen.which(&make, verb)?;
+    let counted = table.preview(verb, &which).await.map_err(Error::from)?;
+    if chosen.preview {
+        return Ok(Json(MovedRows { matched: counted.rows, more: counted.more, moved: 0 }));
+    }
+    let moved = all_moved(&*table, verb, &which).await.map_err(Error::from)?;
+    let change = Change::new(verb.name(), "lane", &lane).detail("rows", moved);
+    let change = match &which {
+        Which::Ids(ids) => change.detail("ids", ids.clone()),
+        Which::State { state, .. } => change.detail("state", state.clone()),
+    };
+    api.hub()?.note(actor, change).await?;
+    Ok(Json(MovedRows { matched: counted.rows, more: counted.more && moved >= COUNT_LIMIT, moved }))
+}
+
+/// In pieces, so that no statement holds many locks for long.
+async fn all_moved(table: &dyn Inspect, verb: Verb, which: &Which) -> Result<u64, store::Error> {
+    let mut total = 0;
+    loop {
+        let moved = match verb {
+            Verb::Requeue => table.requeue(which).await?,
+            Verb::Cancel => table.cancel(which).await?,
+            Verb::Release => table.release(which).await?,
+        };
+        total += moved;
+        if matches!(which, Which::Ids(_)) || moved < u64::from(CHUNK) || total >= COUNT_LIMIT {
+            return Ok(total);
+        }
+    }
+}

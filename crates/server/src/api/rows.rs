@@ -1,0 +1,245 @@
+//! `/lanes/{lane}/rows`: what is in a lane's table.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use postrider_contract::Contract;
+use postrider_engine::Health;
+use postrider_hub::Error;
+use postrider_hub::access::Role;
+use postrider_seams::Content;
+use postrider_seams::inspect::{Matching, Order, Query, Search, SearchBy, Verb};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::admit::Caller;
+use super::lanes::{LaneMake, VerbView, verb_view};
+use super::params::{Form, Id, Params, RowId, check};
+use super::{Api, Problem};
+use crate::console::MAIL_POLICY;
+use crate::rows::{self, MessageView, Named, RowItem, TimelineEntry};
+
+/// Bytes of a mail that are handed out as a file.
+const LARGEST_FILE: u64 = 64 << 20;
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct RowParams {
+    /// A state of the lane's contract.
+    #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    state: Option<String>,
+    /// What to search by: `id`, `key`, `recipient`, `group` or `error`; `/lanes/{id}` says which a lane has.
+    #[param(value_type = Option<String>)]
+    by: Option<SearchBy>,
+    /// What to search for.
+    #[param(min_length = 1, max_length = 500, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
+    text: Option<String>,
+    /// `exact` (if left out) or `prefix`
+    #[serde(rename = "match")]
+    #[param(value_type = Option<String>)]
+    matching: Option<Matching>,
+    /// `newest` (if left out) or `oldest` first
+    #[param(value_type = Option<String>)]
+    order: Option<Order>,
+    /// Rows at most; 50 if left out.
+    #[param(minimum = 1, maximum = 200)]
+    limit: Option<u32>,
+    /// `nextCursor` of the page before.
+    #[param(min_length = 1, max_length = 1000, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RowPage {
+    items: Vec<RowItem>,
+    next_cursor: Option<String>,
+    /// What the page does not cover.
+    note: Option<String>,
+}
+
+/// One row: why it waits, what happened to it, what it carries.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RowDetail {
+    id: String,
+    lane: String,
+    state: Option<String>,
+    /// `ready`, `claimed`, `waiting`, `delivered`, `failed` or `ended`
+    role: Option<&'static str>,
+    /// Why it waits; none where it does not.
+    waiting: Option<String>,
+    /// What an operator may do with it now.
+    verbs: Vec<VerbView>,
+    timeline: Vec<TimelineEntry>,
+    message: MessageView,
+    columns: Vec<Named>,
+}
+
+/// Rows are for those who look after them: a producer's key sees none of what others wrote.
+pub fn may_look(caller: &Caller) -> Result<(), Problem> {
+    let actor = caller.of_all_clients(Role::Viewer)?;
+    if actor.role == Role::Producer {
+        return Err(Problem::forbidden(
+            "a producer's key sees no rows of lanes: this needs a viewer or an operator",
+        ));
+    }
+    Ok(())
+}
+
+fn hex(text: &str) -> String {
+    let digit = |half: u8| char::from_digit(half.into(), 16).expect("half a byte is a digit");
+    text.bytes().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+fn unhex(text: &str) -> Option<String> {
+    let bytes: Option<Vec<u8>> = (0..text.len() / 2)
+        .map(|at| text.get(at * 2..at * 2 + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+        .collect();
+    String::from_utf8(bytes?).ok().filter(|_| text.len().is_multiple_of(2))
+}
+
+impl RowParams {
+    fn query(self, contract: &Contract) -> Result<Query, Problem> {
+        check(&[("state", &self.state, Form::Slug(64)), ("text", &self.text, Form::Line(500))])?;
+        if let Some(state) = self.state.as_deref().filter(|state| contract.state_named(state).is_none()) {
+            return Err(Problem::parameter("state", format!("this lane's contract has no state {state}")));
+        }
+        let limit = self.limit.unwrap_or(50);
+        if !(1..=200).contains(&limit) {
+            return Err(Problem::parameter("limit", "must be between 1 and 200"));
+        }
+        let search = match (self.by, self.text) {
+            (Some(by), Some(text)) => Some(Search { by, text, matching: self.matching.unwrap_or_default() }),
+            (None, None) => None,
+            (Some(_), None) => {
+                return Err(Problem::parameter("text", "is missing: what shall be searched for?"));
+            }
+            (None, Some(_)) => {
+                return Err(Problem::parameter("by", "is missing: what shall be searched by?"));
+            }
+        };
+        let after = self
+            .cursor
+            .map(|cursor| unhex(&cursor).ok_or_else(|| Problem::parameter("cursor", "is none of ours")));
+        let order = self.order.unwrap_or_default();
+        Ok(Query { state: self.state, limit, after: after.transpose()?, order, search, brief: true })
+    }
+}
+
+/// A page of a lane's rows.
+#[utoipa::path(get, path = "/lanes/{id}/rows", tag = "lanes", params(("id" = String, Path, description = "Its name"), RowParams),
+    responses((status = 200, description = "A page of rows", body = RowPage)))]
+pub async fn list(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(lane): Id,
+    Params(params): Params<RowParams>,
+) -> Result<Json<RowPage>, Problem> {
+    may_look(&caller)?;
+    let (make, table) = api.lane(&lane).await?;
+    let query = params.query(&make.contract)?;
+    if let Some(search) = &query.search {
+        offered(&table.searches(), search)?;
+    }
+    let page = table.browse(&query).await.map_err(Error::from)?;
+    let items = page.rows.iter().map(|row| rows::item(&make.contract, row)).collect();
+    Ok(Json(RowPage { items, next_cursor: page.next.as_deref().map(hex), note: page.note }))
+}
+
+fn offered(known: &[postrider_seams::inspect::Searchable], search: &Search) -> Result<(), Problem> {
+    let found = known.iter().find(|known| known.by == search.by);
+    let found = found.ok_or_else(|| {
+        Problem::parameter("by", format!("this lane can't be searched by {}", search.by.name()))
+    })?;
+    let fits = match search.matching {
+        Matching::Exact => found.exact || search.by == SearchBy::Error,
+        Matching::Prefix => found.prefix,
+    };
+    if fits { Ok(()) } else { Err(Problem::parameter("match", "this search does not go by a prefix here")) }
+}
+
+/// One row.
+#[utoipa::path(get, path = "/lanes/{id}/rows/{row}", tag = "lanes",
+    params(("id" = String, Path, description = "The lane's name"), ("row" = String, Path, description = "The row's key")),
+    responses((status = 200, description = "The row", body = RowDetail)))]
+pub async fn get(
+    State(api): State<Api>,
+    caller: Caller,
+    RowId(lane, id): RowId,
+) -> Result<Json<RowDetail>, Problem> {
+    may_look(&caller)?;
+    let (make, table) = api.lane(&lane).await?;
+    let row = table.show(&id).await.map_err(Error::from)?.ok_or(Error::Absent("row"))?;
+    let history = table.history(&row.id).await.map_err(Error::from)?;
+    let standing = table.standing(&row).await.map_err(Error::from)?;
+    let composed = api.lanes.compose(&lane, &row.id).await.map_err(Error::from)?;
+    let (contract, stage) = (&*make.contract, &make.contract.stages[make.stage]);
+    let health = api.lanes.lanes().into_iter().find(|status| status.lane == lane).map(|status| status.health);
+    let health = health.unwrap_or(Health::Stopped);
+    let around = rows::Surroundings { contract, stage, health: &health, standing: &standing };
+    let state = row.state.as_deref().and_then(|state| contract.state_named(state));
+    let verbs = Verb::ALL.into_iter().filter(|verb| {
+        state.is_some_and(|state| verb.moves(contract, stage).iter().any(|(from, _)| *from == state))
+    });
+    Ok(Json(RowDetail {
+        waiting: rows::waiting(&row, &around),
+        role: state.map(|state| rows::role_of(contract, state)),
+        verbs: verbs.map(|verb| verb_view(&make, verb)).collect(),
+        timeline: rows::timeline(contract, &row, &history),
+        message: rows::message(composed.unwrap_or_else(|| Err("the row is gone".to_owned()))),
+        columns: rows::columns(contract, &row),
+        lane,
+        id: row.id,
+        state: row.state,
+    }))
+}
+
+async fn mail(api: &Api, lane: &str, id: &str) -> Result<postrider_seams::Mail, Problem> {
+    let known: Option<LaneMake> = api.lanes.make(lane);
+    known.ok_or(Error::Absent("lane"))?;
+    let composed = api.lanes.compose(lane, id).await.map_err(Error::from)?.ok_or(Error::Absent("row"))?;
+    let refused = |text: String| Problem::new(StatusCode::CONFLICT, text);
+    match composed.map_err(refused)?.content {
+        Content::Mail(mail) if mail.size() <= LARGEST_FILE => {
+            mail.loaded().await.map_err(|error| refused(format!("the mail's file can't be read: {error}")))
+        }
+        Content::Mail(_) => Err(refused("the mail is too large to be shown".to_owned())),
+        _ => Err(Problem::new(StatusCode::CONFLICT, "this row carries no mail")),
+    }
+}
+
+/// The mail as a reader sees it, in an origin of its own where nothing runs and nothing is loaded.
+#[utoipa::path(get, path = "/lanes/{id}/rows/{row}/mail.html", tag = "lanes",
+    params(("id" = String, Path, description = "The lane's name"), ("row" = String, Path, description = "The row's key")),
+    responses((status = 200, description = "The mail", body = String, content_type = "text/html")))]
+pub async fn mail_html(
+    State(api): State<Api>,
+    caller: Caller,
+    RowId(lane, id): RowId,
+) -> Result<Response, Problem> {
+    may_look(&caller)?;
+    let page = rows::html_of(&mail(&api, &lane, &id).await?);
+    let head =
+        [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, MAIL_POLICY)];
+    Ok((head, page).into_response())
+}
+
+/// The message as it would be sent, as a file.
+#[utoipa::path(get, path = "/lanes/{id}/rows/{row}/mail.eml", tag = "lanes",
+    params(("id" = String, Path, description = "The lane's name"), ("row" = String, Path, description = "The row's key")),
+    responses((status = 200, description = "The message", body = Vec<u8>, content_type = "message/rfc822")))]
+pub async fn mail_eml(
+    State(api): State<Api>,
+    caller: Caller,
+    RowId(lane, id): RowId,
+) -> Result<Response, Problem> {
+    may_look(&caller)?;
+    let mail = mail(&api, &lane, &id).await?;
+    let name: String = id.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect();
+    let mut answer = ([(header::CONTENT_TYPE, "message/rfc822")], mail.message).into_response();
+    let disposition = HeaderValue::from_str(&format!("attachment; filename=\"{name}.eml\""));
+    answer.headers_mut().insert(header::CONTENT_DISPOSITION, disposition.expect("letters and digits"));
+    Ok(answer)
+}

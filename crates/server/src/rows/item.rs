@@ -1,0 +1,51 @@
+//! A row in a list.
+
+use postrider_contract::{Contract, Role};
+use postrider_hub::Moment;
+use postrider_seams::inspect::{RowView, SearchBy};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::cut;
+
+/// Characters of a cell.
+const CELL: usize = 300;
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RowItem {
+    pub id: String,
+    /// None where the columns hold what no state of the contract does.
+    pub state: Option<String>,
+    pub attempts: Option<i64>,
+    /// Where it goes: recipients, a URL, a topic.
+    pub target: Option<String>,
+    pub group: Option<String>,
+    /// Negative: it has been due for so long. Left out for rows that wait for nothing.
+    pub due_in_seconds: Option<f64>,
+    pub created_at: Option<Moment>,
+    pub error: Option<String>,
+}
+
+pub fn item(contract: &Contract, row: &RowView) -> RowItem {
+    let cell =
+        |column: Option<&str>| column.and_then(|column| row.column(column)).map(|text| cut(text, CELL).0);
+    let topic = || {
+        contract.message_columns().into_iter().find(|(field, _)| field == "topic").map(|(_, column)| column)
+    };
+    let target = SearchBy::Recipient.column(contract).or_else(topic);
+    let state = row.state.as_deref().and_then(|state| contract.state_named(state));
+    let waits = state.is_some_and(|state| contract.is_ready(state) || !contract.is_final(state));
+    #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
+    let due_in_seconds = row.due_in.filter(|_| waits).map(|micros| (micros / 1000) as f64 / 1000.0);
+    RowItem {
+        id: row.id.clone(),
+        state: row.state.clone(),
+        attempts: contract.column(Role::Attempts).and_then(|column| row.column(column)?.parse().ok()),
+        target: cell(target.as_deref()),
+        group: cell(contract.group.as_ref().map(|group| group.by.as_str())),
+        due_in_seconds,
+        created_at: row.times.get(&Role::Created).copied().map(Moment::from_micros),
+        error: cell(contract.column(Role::Error)),
+    }
+}

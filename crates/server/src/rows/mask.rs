@@ -1,0 +1,55 @@
+//! Columns as they may be shown.
+
+use postrider_contract::Contract;
+use postrider_seams::inspect::RowView;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::cut;
+
+/// Characters of one column.
+const SHOWN: usize = 64 * 1024;
+
+/// In the place of what could be a secret.
+pub const MASK: &str = "••••••";
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Named {
+    pub name: String,
+    /// None for NULL.
+    pub value: Option<String>,
+}
+
+/// Every column of a row; of headers, those that open something are masked.
+pub fn columns(contract: &Contract, row: &RowView) -> Vec<Named> {
+    let fields = contract.message_columns();
+    let is_headers = |name: &str| fields.iter().any(|(field, column)| field == "headers" && column == name);
+    let shown = |(name, value): &(String, Option<String>)| {
+        let value =
+            value.as_deref().map(|text| if is_headers(name) { masked(text) } else { text.to_owned() });
+        let value = value.map(|text| if is_secret(name) { MASK.to_owned() } else { cut(&text, SHOWN).0 });
+        Named { name: name.clone(), value }
+    };
+    row.columns.iter().map(shown).collect()
+}
+
+/// Could a header or column of this name open something?
+pub fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "api_key"]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
+/// An object of headers with the values of some taken out; a text that is no object is masked as a whole.
+fn masked(text: &str) -> String {
+    let Ok(serde_json::Value::Object(mut headers)) = serde_json::from_str(text) else {
+        return if is_secret(text) { MASK.to_owned() } else { text.to_owned() };
+    };
+    for (name, value) in &mut headers {
+        if is_secret(name) {
+            *value = MASK.into();
+        }
+    }
+    serde_json::Value::Object(headers).to_string()
+}

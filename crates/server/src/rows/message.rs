@@ -1,0 +1,141 @@
+//! What a row carries, as its composer makes it. Never what it is signed or let in with.
+
+use mail_parser::MessageParser;
+use postrider_seams::{Content, Envelope, Mail, Record, Webhook};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::cut;
+use super::mask::{MASK, Named, is_secret};
+
+/// Characters of a payload or a text.
+const SHOWN: usize = 128 * 1024;
+/// Bytes of a mail that are looked at for its parts.
+const LOOKED_AT: usize = 8 << 20;
+
+/// What would be sent, had the row its turn now.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageView {
+    /// `mail`, `http` or `record`; `none` where nothing can be made of the row
+    pub kind: &'static str,
+    /// Why nothing can be.
+    pub problem: Option<String>,
+    pub subject: Option<String>,
+    /// What the envelope says: sender and recipients, method and URL, topic and key.
+    pub facts: Vec<Named>,
+    pub headers: Vec<Named>,
+    /// A mail's plain text.
+    pub text: Option<String>,
+    /// `mail.html` has something to show.
+    pub html: bool,
+    /// A request's or a record's body.
+    pub payload: Option<String>,
+    /// The body was longer.
+    pub cut: bool,
+}
+
+impl MessageView {
+    fn of(kind: &'static str) -> Self {
+        Self {
+            kind,
+            problem: None,
+            subject: None,
+            facts: Vec::new(),
+            headers: Vec::new(),
+            text: None,
+            html: false,
+            payload: None,
+            cut: false,
+        }
+    }
+}
+
+fn fact(name: &str, value: impl Into<String>) -> Named {
+    Named { name: name.to_owned(), value: Some(value.into()) }
+}
+
+fn headers(pairs: &[(String, String)]) -> Vec<Named> {
+    let shown = |(name, value): &(String, String)| {
+        fact(name, if is_secret(name) { MASK.to_owned() } else { cut(value, SHOWN).0 })
+    };
+    pairs.iter().map(shown).collect()
+}
+
+pub fn message(composed: Result<Envelope, String>) -> MessageView {
+    match composed {
+        Err(problem) => MessageView { problem: Some(problem), ..MessageView::of("none") },
+        Ok(envelope) => match &envelope.content {
+            Content::Mail(mail) => of_mail(mail),
+            Content::Record(record) => of_record(record),
+            Content::Webhook(webhook) => of_webhook(webhook, &envelope.dedupe),
+            Content::Nothing => MessageView::of("none"),
+        },
+    }
+}
+
+fn of_mail(mail: &Mail) -> MessageView {
+    let bytes = &mail.message[..mail.message.len().min(LOOKED_AT)];
+    let parsed = MessageParser::default().parse(bytes);
+    let subject = parsed.as_ref().and_then(|message| message.subject()).map(str::to_owned);
+    let lines = parsed
+        .as_ref()
+        .map(|message| message.headers_raw().map(|(name, value)| fact(name, value.trim())).collect());
+    let text = parsed.as_ref().and_then(|message| message.body_text(0)).map(|text| cut(&text, SHOWN));
+    let html = parsed.as_ref().is_some_and(|message| message.html_body_count() > 0);
+    let (text, was_cut) = text.map_or((None, false), |(text, cut)| (Some(text), cut));
+    MessageView {
+        subject,
+        facts: vec![
+            fact("envelope from", if mail.from.is_empty() { "<>" } else { &mail.from }),
+            fact("envelope to", mail.to.join(", ")),
+            fact("message id", mail.message_id.clone()),
+            fact("bytes", mail.size().to_string()),
+        ],
+        headers: lines.unwrap_or_default(),
+        text,
+        html,
+        cut: was_cut,
+        ..MessageView::of("mail")
+    }
+}
+
+fn of_record(record: &Record) -> MessageView {
+    let (payload, cut) = cut(&String::from_utf8_lossy(&record.payload), SHOWN);
+    let mut facts = vec![fact("topic", record.topic.clone())];
+    facts.extend(record.key.iter().map(|key| fact("key", key.clone())));
+    facts.push(fact("bytes", record.payload.len().to_string()));
+    MessageView {
+        facts,
+        headers: headers(&record.headers),
+        payload: Some(payload),
+        cut,
+        ..MessageView::of("record")
+    }
+}
+
+fn of_webhook(webhook: &Webhook, id: &str) -> MessageView {
+    let (payload, cut) = cut(&String::from_utf8_lossy(&webhook.body), SHOWN);
+    let facts = vec![
+        fact("method", "POST"),
+        fact("url", webhook.url.clone()),
+        fact("content type", webhook.content_type.clone()),
+        fact("webhook id", id),
+        fact("authorization", if webhook.authorization.is_some() { MASK } else { "none" }),
+        fact("signatures", webhook.signing.len().to_string()),
+    ];
+    MessageView {
+        facts,
+        headers: headers(&webhook.headers),
+        payload: Some(payload),
+        cut,
+        ..MessageView::of("http")
+    }
+}
+
+/// The mail as a reader sees it: its HTML, or its text as a page.
+pub fn html_of(mail: &Mail) -> String {
+    let bytes = &mail.message[..mail.message.len().min(LOOKED_AT)];
+    let Some(message) = MessageParser::default().parse(bytes) else { return String::new() };
+    message.body_html(0).map(std::borrow::Cow::into_owned).unwrap_or_default()
+}

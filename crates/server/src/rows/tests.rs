@@ -1,0 +1,173 @@
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use postrider_contract::Role;
+use postrider_engine::Health;
+use postrider_seams::inspect::{PoolStanding, Recorded, RowView, Standing};
+use postrider_seams::{Content, Envelope, Mail, Secret, Webhook};
+
+use super::*;
+
+fn contract(name: &str) -> Contract {
+    let text = Contract::builtin(name).expect("a contract of ours");
+    Contract::parse(name, text).expect("it parses")
+}
+
+fn row(state: &str, columns: &[(&str, &str)]) -> RowView {
+    RowView {
+        id: "7".to_owned(),
+        state: Some(state.to_owned()),
+        columns: columns
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())))
+            .collect(),
+        times: BTreeMap::new(),
+        due_in: None,
+        read_at: 1_000_000_000,
+    }
+}
+
+fn why(row: &RowView, health: &Health, standing: &Standing) -> Option<String> {
+    let contract = contract("dispatch_jobs");
+    waiting(row, &Surroundings { contract: &contract, stage: &contract.stages[0], health, standing })
+}
+
+#[test]
+fn why_a_row_waits_is_said_in_words() {
+    let none = Standing::default();
+    let mut later = row("RETRYING", &[("last_error", "breaker open for shop.example")]);
+    later.due_in = Some(240_000_000);
+    let said = why(&later, &Health::Running, &none);
+    assert_eq!(said.as_deref(), Some("due in 4 min: breaker open for shop.example"));
+    let ready = row("QUEUED", &[("group_key", "acme:orders")]);
+    let behind = Standing { behind: Some("0S8885VV38M00".to_owned()), ..Standing::default() };
+    let said = why(&ready, &Health::Running, &behind);
+    assert_eq!(said.as_deref(), Some("held behind 0S8885VV38M00 in acme:orders"));
+    let pool = |paused, in_flight| Standing {
+        pool: Some(PoolStanding { name: "p".to_owned(), paused, concurrency: Some(2), in_flight }),
+        ..Standing::default()
+    };
+    assert_eq!(why(&ready, &Health::Running, &pool(true, 0)).as_deref(), Some("its pool p is paused"));
+    assert_eq!(
+        why(&ready, &Health::Running, &pool(false, 2)).as_deref(),
+        Some("its pool p is full: 2 of 2 in flight")
+    );
+    assert_eq!(why(&ready, &Health::Paused, &none).as_deref(), Some("the lane is paused"));
+    let away = Health::Unreachable { reason: "refused".to_owned() };
+    assert!(why(&ready, &away, &none).is_some_and(|text| text.contains("refused")));
+    let mut claimed = row("IN_PROGRESS", &[("claimed_by", "w1")]);
+    claimed.times.insert(Role::LeaseUntil, claimed.read_at + 30_000_000);
+    let said = why(&claimed, &Health::Running, &none);
+    assert_eq!(said.as_deref(), Some("in flight, claimed by w1: its lease ends in 30 s"));
+    assert_eq!(why(&row("COMPLETED", &[]), &Health::Running, &none), None);
+}
+
+#[test]
+fn states_have_a_role() {
+    let roles = |name: &str, states: &[&str]| -> Vec<&'static str> {
+        let contract = contract(name);
+        states.iter().map(|state| role_of(&contract, contract.state_named(state).expect("a state"))).collect()
+    };
+    let states = ["QUEUED", "IN_PROGRESS", "COMPLETED", "DEAD", "CANCELLED", "PENDING"];
+    assert_eq!(
+        roles("dispatch_jobs", &states),
+        ["ready", "claimed", "delivered", "failed", "ended", "waiting"]
+    );
+    assert_eq!(
+        roles("mail_outbox", &["queued", "dispatching", "sent", "failed"]),
+        ["ready", "claimed", "delivered", "failed"]
+    );
+}
+
+#[test]
+fn what_opens_something_is_masked() {
+    let contract = contract("dispatch_jobs");
+    let row = row(
+        "QUEUED",
+        &[("headers", r#"{"Authorization":"Bearer abc","X-Shop":"1","X-Api-Key":"abc"}"#), ("payload", "{}")],
+    );
+    let shown = columns(&contract, &row);
+    let headers = shown[0].value.as_deref().expect("headers");
+    assert!(
+        !headers.contains("abc") && headers.contains("X-Shop") && headers.contains(mask::MASK),
+        "{headers}"
+    );
+    assert_eq!(shown[1].value.as_deref(), Some("{}"));
+}
+
+#[test]
+fn a_timeline_has_attempts_and_the_rows_own_times_in_order() {
+    let contract = contract("dispatch_jobs");
+    let mut row = row("DEAD", &[]);
+    row.times.insert(Role::Created, 1_000_000);
+    row.times.insert(Role::Due, 9_000_000_000);
+    let attempt = Recorded {
+        table: "dispatch_attempts".to_owned(),
+        at: Some(2_000_000),
+        columns: [
+            ("attempt_number", "1"),
+            ("status", "HTTP_ERROR"),
+            ("response_code", "500"),
+            ("duration_millis", "12"),
+            ("response_body", "oops"),
+            ("error_message", "answered 500"),
+        ]
+        .map(|(name, value)| (name.to_owned(), Some(value.to_owned())))
+        .to_vec(),
+    };
+    let told = timeline(&contract, &row, &[attempt]);
+    assert_eq!(told.len(), 2);
+    assert_eq!(told[0].what, "created");
+    assert_eq!((told[1].what.as_str(), told[1].tone), ("attempt 1: HTTP_ERROR", "bad"));
+    assert_eq!(told[1].detail.as_deref(), Some("answered 500, after 12 ms, answered 500"));
+    assert_eq!(told[1].body.as_deref(), Some("oops"));
+}
+
+fn envelope(content: Content) -> Envelope {
+    Envelope { row: "7".to_owned(), dedupe: "d".to_owned(), attempt: 1, content, detail: BTreeMap::new() }
+}
+
+#[test]
+fn a_request_is_shown_without_what_it_is_signed_with() {
+    let webhook = Webhook {
+        url: "https://example.com/hook".to_owned(),
+        headers: vec![("X-Token".to_owned(), "t0p".to_owned()), ("X-Shop".to_owned(), "1".to_owned())],
+        content_type: "application/json".to_owned(),
+        body: Bytes::from_static(b"{}"),
+        timeout: None,
+        authorization: Some(Secret::new("Bearer s3cret".to_owned())),
+        signing: vec![Secret::new("whsec_abc".to_owned())],
+        may_postpone: false,
+        subscription: None,
+    };
+    let shown = message(Ok(envelope(Content::Webhook(Box::new(webhook)))));
+    let json = serde_json::to_string(&shown).expect("JSON");
+    for secret in ["s3cret", "whsec_abc", "t0p"] {
+        assert!(!json.contains(secret), "{json}");
+    }
+    assert!(json.contains("https://example.com/hook") && shown.kind == "http");
+}
+
+#[test]
+fn a_mail_is_shown_with_its_headers_text_and_html() {
+    let text = "From: a@example.com\r\nTo: b@example.com\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\
+                Content-Type: multipart/alternative; boundary=x\r\n\r\n--x\r\nContent-Type: text/plain\r\n\r\nHallo\r\n\
+                --x\r\nContent-Type: text/html\r\n\r\n<b>Hallo</b><script>x</script>\r\n--x--\r\n";
+    let mail = Mail {
+        from: String::new(),
+        to: vec!["b@example.com".to_owned()],
+        message: Bytes::from_static(text.as_bytes()),
+        rest: None,
+        message_id: "m@x".to_owned(),
+        utf8: false,
+        served: Vec::new(),
+        metadata: Vec::new(),
+    };
+    assert!(html_of(&mail).contains("<b>Hallo</b>"));
+    let shown = message(Ok(envelope(Content::Mail(mail))));
+    assert_eq!((shown.subject.as_deref(), shown.html), (Some("Grüße"), true));
+    assert_eq!(shown.text.as_deref().map(str::trim), Some("Hallo"));
+    assert!(shown.headers.iter().any(|header| header.name == "To"));
+    let none = message(Err("rejected: no recipient".to_owned()));
+    assert_eq!((none.kind, none.problem.as_deref()), ("none", Some("rejected: no recipient")));
+}

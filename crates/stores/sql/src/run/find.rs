@@ -1,0 +1,165 @@
+//! What operators look for, answered.
+
+use std::collections::BTreeMap;
+
+use postrider_contract::Role;
+use postrider_seams::inspect::{
+    Matching, Page, PoolStanding, Preview, Query, Recorded, RowView, SearchBy, Searchable, Standing, Verb,
+    Which,
+};
+use postrider_seams::row::Value;
+use postrider_seams::store::Error;
+
+use super::{Opened, taken_text};
+use crate::Dialect;
+use crate::bind;
+use crate::find::Reach;
+use crate::plain::{Plain, Statement};
+use crate::table::Table;
+
+impl Opened {
+    fn table(&self, dialect: Dialect) -> Table<'_> {
+        Table::new(&self.contract, &self.stage, dialect, &self.shape)
+            .expect("the same contract was rendered for the same table before")
+    }
+
+    pub fn searches(&self, dialect: Dialect) -> Vec<Searchable> {
+        let table = self.table(dialect);
+        let offered = |by: SearchBy| {
+            let column = by.column(&self.contract)?;
+            let kind = self.shape.column(&column).map(|column| crate::column::Kind::of(&column.sql_type))?;
+            let texts = matches!(kind, crate::column::Kind::Text);
+            let indexed = table.reach(by, Matching::Exact) == Reach::All;
+            Some(Searchable {
+                by,
+                exact: by != SearchBy::Error,
+                prefix: texts && by != SearchBy::Error,
+                indexed,
+            })
+        };
+        SearchBy::ALL.into_iter().filter_map(offered).collect()
+    }
+
+    pub async fn browse(&self, on: &dyn Plain, query: &Query) -> Result<Page, Error> {
+        if query.state.as_deref().is_some_and(|state| self.contract.state_named(state).is_none()) {
+            return Err(self.no_state(query.state.as_deref()));
+        }
+        let table = self.table(on.dialect());
+        if let Some(search) = &query.search
+            && !self.searches(on.dialect()).iter().any(|known| known.by == search.by)
+        {
+            return Err(super::inspect::not_searched(&self.contract.name, search.by.name()));
+        }
+        let Some(statement) = table.page(query) else {
+            return Ok(Page { rows: Vec::new(), next: None, note: None });
+        };
+        let rows = asked(on, "list rows", statement).await?;
+        let rows: Vec<RowView> = rows.into_iter().map(|row| viewed(&table, query.brief, row)).collect();
+        let full = rows.len() >= query.limit as usize;
+        let next = rows.last().filter(|_| full).map(|row| row.id.clone());
+        Ok(Page { rows, next, note: note(&table, query) })
+    }
+
+    pub async fn show(&self, on: &dyn Plain, id: &str) -> Result<Option<RowView>, Error> {
+        let table = self.table(on.dialect());
+        let Some(statement) = table.shown_row(id) else { return Ok(None) };
+        let rows = asked(on, "show a row", statement).await?;
+        Ok(rows.into_iter().next().map(|row| viewed(&table, false, row)))
+    }
+
+    /// Oldest first.
+    pub async fn history(&self, on: &dyn Plain, id: &str) -> Result<Vec<Recorded>, Error> {
+        let mut found = Vec::new();
+        for (name, columns, statement) in self.table(on.dialect()).records(id) {
+            for row in asked(on, "read what happened to a row", statement).await? {
+                let mut row = row.into_iter();
+                let (clock, age) =
+                    (row.next().as_ref().and_then(bind::whole), row.next().as_ref().and_then(bind::whole));
+                let at = clock.zip(age).map(|(clock, age)| clock - age);
+                let columns = columns.iter().cloned().zip(row.map(taken_text)).collect();
+                found.push(Recorded { table: name.clone(), at, columns });
+            }
+        }
+        found.sort_by_key(|record| record.at);
+        Ok(found)
+    }
+
+    pub async fn standing(&self, on: &dyn Plain, row: &RowView) -> Result<Standing, Error> {
+        let table = self.table(on.dialect());
+        let mut standing = Standing::default();
+        let first = |rows: Vec<Vec<Value>>| rows.into_iter().next().and_then(|row| row.into_iter().next());
+        if let Some(statement) = table.group_of(&row.id)
+            && let Some(group) =
+                first(asked(on, "look for a row's group", statement).await?).and_then(taken_text)
+            && let Some(statement) = table.head_of(&group)
+        {
+            let head =
+                first(asked(on, "look for the first row of a group", statement).await?).and_then(taken_text);
+            standing.behind = head.filter(|head| *head != row.id);
+        }
+        let pool = self.contract.column(Role::Pool).and_then(|column| row.column(column));
+        if let Some(name) = pool
+            && let Some(statement) = table.pool_of(name)
+            && let Some(found) = asked(on, "look at a row's pool", statement).await?.first()
+        {
+            let number =
+                |at: usize| found.get(at).and_then(bind::whole).and_then(|number| u64::try_from(number).ok());
+            standing.pool = Some(PoolStanding {
+                name: name.to_owned(),
+                paused: number(0) == Some(1),
+                concurrency: number(1),
+                in_flight: number(2).unwrap_or(0),
+            });
+        }
+        Ok(standing)
+    }
+
+    pub async fn preview(&self, on: &dyn Plain, verb: Verb, which: &Which) -> Result<Preview, Error> {
+        let moves = verb.moves(&self.contract, &self.stage);
+        let mut from: Vec<_> = moves.into_iter().map(|(from, _)| from).collect();
+        if let Which::State { state, .. } = which {
+            let named = self.contract.state_named(state).ok_or_else(|| self.no_state(Some(state)))?;
+            from.retain(|state| *state == named);
+        }
+        if from.is_empty() {
+            return Ok(Preview::default());
+        }
+        let statement = self.table(on.dialect()).preview(&from, which);
+        let rows = asked(on, "count rows", statement).await?;
+        let count = rows.first().and_then(|row| row.first()).map_or(0, bind::count);
+        Ok(Preview::counted(count))
+    }
+}
+
+fn viewed(table: &Table<'_>, brief: bool, row: Vec<Value>) -> RowView {
+    let mut row = row.into_iter();
+    let mut next = || row.next().unwrap_or_default();
+    let (state, id) = (taken_text(next()), taken_text(next()).unwrap_or_default());
+    let read_at = bind::whole(&next()).unwrap_or(0);
+    let due_in = bind::whole(&next());
+    let mut times = BTreeMap::new();
+    for role in table.view_times() {
+        if let Some(age) = bind::whole(&next()) {
+            times.insert(role, read_at - age);
+        }
+    }
+    let names = table.view_columns(brief);
+    let columns = names.into_iter().map(|name| (name.to_owned(), taken_text(next()))).collect();
+    RowView { id, state, columns, times, due_in, read_at }
+}
+
+async fn asked(on: &dyn Plain, doing: &str, statement: Statement) -> Result<Vec<Vec<Value>>, Error> {
+    Ok(on.transact(doing, &[statement]).await?.pop().unwrap_or_default().rows)
+}
+
+fn note(table: &Table<'_>, query: &Query) -> Option<String> {
+    let search = query.search.as_ref()?;
+    if table.reach(search.by, search.matching) == Reach::All {
+        return None;
+    }
+    if search.by == SearchBy::Error {
+        return Some("looked at the newest 10,000 failed rows".to_owned());
+    }
+    let of = query.state.as_ref().map(|state| format!(" in state {state}")).unwrap_or_default();
+    Some(format!("looked at the newest 10,000 rows{of}: no index serves this search"))
+}
