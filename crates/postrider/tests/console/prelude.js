@@ -16,13 +16,19 @@ async function tab({ width = 1280, dark = false, key } = {}) {
   context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   page.on('console', (said) => {
-    // What a mail's HTML is kept from doing is told as an error of its frame.
-    const framed = said.location().url.endsWith('/mail.html') || /sandbox/.test(said.text());
+    // What a mail's HTML is kept from doing is told as an error of its frame; so is a mail that can't be shown any more.
+    const framed =
+      said.location().url.endsWith('/mail.html') ||
+      /sandbox|hostile\.example.* violates|Framing .* violates .*frame-ancestors/.test(said.text());
     if (said.type() === 'error' && !framed && !meant(said.text())) wrong.push(`${page.url()}: ${said.text()}`);
   });
   page.on('pageerror', (error) => wrong.push(`${page.url()}: ${error.stack}`));
-  page.on('request', (request) => {
-    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(base)) wrong.push(`asked for ${request.url()}`);
+  // What the policy keeps from being sent fails as "csp"; anything else that is not ours was really asked for.
+  const foreign = (request) => !/^(data|blob):/.test(request.url()) && !request.url().startsWith(base);
+  page.on('requestfinished', (request) => foreign(request) && wrong.push(`asked for ${request.url()}`));
+  page.on('requestfailed', (request) => {
+    const why = request.failure()?.errorText;
+    if (foreign(request) && why !== 'csp') wrong.push(`asked for ${request.url()}: ${why}`);
   });
   if (key) await sign(page, key);
   return page;

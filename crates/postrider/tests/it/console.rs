@@ -42,6 +42,19 @@ async fn fine_receiver() -> Receiver {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_done_with_rows_is_done() {
+    let receiver = fine_receiver().await;
+    let site = Site::open("console_rows", &receiver).await;
+    let wrong = look("rows", &site.input(json!({})));
+    assert_eq!(wrong, json!([]), "{}", site.running.log());
+    let failed = site.one("SELECT count(*)::text FROM mail_outbox WHERE status = 'failed'").await;
+    assert_eq!(failed, "0", "every failed mail was requeued");
+    assert_eq!(site.job(&site.seeds.cancelled).await, "CANCELLED");
+    let held = site.one("SELECT count(*)::text FROM mail_outbox WHERE claimed_by = 'another worker'").await;
+    assert_eq!(held, "1", "one of two claims was given up");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_done_with_jobs_accounts_pools_subscriptions_events_and_keys_is_done() {
     let receiver = fine_receiver().await;
     let site = Site::open("console_hub", &receiver).await;
@@ -57,4 +70,18 @@ async fn what_is_done_with_jobs_accounts_pools_subscriptions_events_and_keys_is_
     assert_eq!(account, "Billing & co.");
     let log = site.one("SELECT count(DISTINCT action || entity)::text FROM postrider_audit").await;
     assert!(log.parse::<u32>().expect("a count") >= 12, "the audit log has {log} kinds of changes");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_role_is_offered_what_it_may_do_and_refused_the_rest() {
+    let receiver = fine_receiver().await;
+    let site = Site::open("console_roles", &receiver).await;
+    let viewer = site.key("viewer", &["viewer"]);
+    let viewer_id = site.one("SELECT id FROM postrider_api_keys WHERE name = 'viewer'").await;
+    let client = site.key("acme", &["viewer", "--client", "acme"]);
+    let wrong =
+        look("roles", &site.input(json!({ "viewer": viewer, "viewerId": viewer_id, "client": client })));
+    assert_eq!(wrong, json!([]), "{}", site.running.log());
+    let paused = site.one("SELECT count(*)::text FROM postrider_audit WHERE entity = 'lane'").await;
+    assert_eq!(paused, "1", "only the admin's pause, with its token, is on record");
 }

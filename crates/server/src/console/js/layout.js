@@ -110,6 +110,11 @@ function channelled(far, boxes, size, beside) {
       { main: into, cross: b.cross },
       b,
     ];
-    return { ...arrow, lane, corners, label: first ? { main: (out + into) / 2, cross, side: 0 } : null };
+    return {
+      ...arrow,
+      lane,
+      corners,
+      label: first ? { main: (out + into) / 2 + ((lane % 3) - 1) * LANE, cross, side: 0 } : null,
+    };
   });
 }

@@ -115,9 +115,13 @@ function arrow({ from, to, verbs, byHand, curve, corners, label }, at, down) {
   return { line, label: label && words(verbs, at(label), label.side, kind, down) };
 }
 
-/** Beside its arrow where another one runs the other way: left and right of lines that go down, else above and below. */
+/**
+ * The first few words; the arrow's title has all. Beside the arrow where another one runs the other way: left and right of
+ * lines that go down, else above and below.
+ */
 function words(verbs, { x, y }, side, kind, down) {
-  const lines = side ? verbs : [verbs.join(", ")];
+  const few = verbs.length > 3 ? [...verbs.slice(0, 2), `+${verbs.length - 2}`] : verbs;
+  const lines = side ? few : [few.join(", ")];
   const first = down || !side ? y + 4 - ((lines.length - 1) * STEP) / 2 : side < 0 ? y - 7 - (lines.length - 1) * STEP : y + 15;
   const anchor = down && side ? (side < 0 ? "end" : "start") : "middle";
   return s(

@@ -1,0 +1,70 @@
+// Who may do what: nothing that would be refused is offered, and what is sent nevertheless is refused.
+const ACTIONS = /^(Requeue|Cancel|Release|Pause|Resume|Retry|Replay|Publish|New |Edit|Test|Rotate|Deactivate|Revoke|Mark)/;
+
+const viewer = await tab({ key: input.viewer });
+const places = [
+  ['/', 'Overview'],
+  ['/lanes/mail?state=failed', 'mail'],
+  [`/lanes/mail/rows/${input.mail}`, input.mail],
+  ['/lanes/webhooks?state=DEAD', 'webhooks'],
+  ['/jobs?status=ERROR', 'Jobs'],
+  [`/jobs/${input.dead}`, input.dead],
+  ['/events', 'Events'],
+  ['/subscriptions', 'Subscriptions'],
+  ['/pools', 'Pools'],
+  ['/check', 'Check'],
+];
+for (const [path, title] of places) {
+  await go(viewer, path, title);
+  const offered = await viewer.locator('main button').allTextContents();
+  must(!offered.some((text) => ACTIONS.test(text)), `a viewer is offered ${offered} at ${path}`);
+  must((await viewer.getByLabel(/^Select/).count()) === 0, `a viewer may select at ${path}`);
+}
+for (const name of ['Service accounts', 'API keys', 'Audit log'])
+  must((await viewer.locator('#nav').getByText(name).count()) === 0, `a viewer is shown ${name}`);
+
+/** Sends as the page would, with or without the token. */
+const send = (page, method, path, token) =>
+  page.evaluate(
+    async ([how, where, proof]) => {
+      const csrf = proof ? { 'x-csrf-token': (await (await fetch('/console/session')).json()).csrf } : {};
+      const answer = await fetch(where, {
+        method: how,
+        headers: { 'content-type': 'application/json', ...csrf },
+        body: how === 'GET' ? undefined : '{}',
+      });
+      return answer.status;
+    },
+    [method, path, token],
+  );
+must((await send(viewer, 'POST', '/api/v1/lanes/mail/pause', true)) === 403, 'a viewer paused a lane');
+must((await send(viewer, 'GET', '/api/v1/api-keys', true)) === 403, 'a viewer saw the keys');
+
+const admin = await tab({ key: input.admin });
+must((await send(admin, 'POST', '/api/v1/lanes/notify/pause', false)) === 403, 'a request without the token was taken');
+must((await send(admin, 'POST', '/api/v1/lanes/notify/pause', true)) === 200, 'a request with the token was refused');
+const [cookie] = await admin.context().cookies();
+must(cookie.httpOnly && cookie.sameSite === 'Strict', `the cookie is ${JSON.stringify(cookie)}`);
+
+// A key of one client sees its jobs, and no lanes.
+const client = await tab({ key: input.client });
+await client.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
+await row(client, input.acme).waitFor();
+must((await row(client, input.dead).count()) === 0, "a client's key sees a job of another client");
+must((await client.locator('#nav').getByText('Overview').count()) === 0, "a client's key is shown the lanes");
+must((await send(client, 'GET', '/api/v1/overview', true)) === 403, "a client's key saw the overview");
+must((await send(client, 'GET', `/api/v1/dispatch-jobs/${input.dead}`, true)) === 404, "a client's key saw another client's job");
+
+// A cookie that nobody gave opens nothing; a wrong key is told so.
+const forger = await tab();
+await forger.context().addCookies([{ name: cookie.name, value: `${cookie.value.slice(0, -4)}AAAA`, url: base }]);
+await forger.goto(base);
+await forger.waitForURL(/\/console\/login/);
+await forger.getByLabel('API key').fill('pr_0000000000000_nothing');
+await forger.getByRole('button', { name: 'Sign in' }).click();
+await forger.getByText('That key opens nothing here').waitFor();
+
+// A revoked key ends its sessions at once.
+must((await send(admin, 'POST', `/api/v1/api-keys/${input.viewerId}/revoke`, true)) === 200, 'the key could not be revoked');
+must((await send(viewer, 'GET', '/api/v1/overview', true)) === 401, 'the session of a revoked key went on');
+return wrong;

@@ -1,0 +1,102 @@
+// What can be done with rows and lanes, by the words on the buttons; what came of it is looked up in the database afterwards.
+const page = await tab({ key: input.admin });
+const dialog = page.getByRole('dialog');
+
+// A mail as its reader sees it: its text, and nothing else of it.
+await go(page, `/lanes/mail/rows/${input.hostile}`, input.hostile);
+const frame = page.frameLocator('iframe.mail');
+await frame.getByText('Hostile greetings').waitFor();
+must(
+  await page.evaluate(() => globalThis.hostile === undefined && document.title.endsWith('Postrider')),
+  'a script of a mail ran',
+);
+must(!page.frames().some((one) => /hostile\.example/.test(one.url())), 'a mail opened a frame');
+await button(page, 'Source').click();
+await page.getByText('Content-Type').first().waitFor();
+const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: '.eml' }).click()]);
+must(/\.eml$/.test(download.suggestedFilename()), `the file is called ${download.suggestedFilename()}`);
+
+// Rows: searched, sorted, paged, selected.
+await go(page, '/lanes/mail?state=failed', 'mail');
+must((await page.locator('tbody tr').count()) === 50, 'a page has 50 rows');
+const first = await page.locator('tbody tr a').first().textContent();
+await button(page, 'Next').click();
+await page.waitForFunction((was) => document.querySelector('tbody tr a').textContent !== was, first);
+await button(page, 'Previous').click();
+await page.waitForFunction((was) => document.querySelector('tbody tr a').textContent === was, first);
+await page.getByLabel('Order').selectOption('oldest');
+await page.waitForFunction((was) => document.querySelector('tbody tr a').textContent !== was, first);
+await page.getByLabel('Search by').selectOption('error');
+await page.keyboard.press('Escape');
+await page.getByLabel('Search the rows').fill('no such mailbox');
+await page.keyboard.press('Enter');
+await page.getByText('newest 10,000').first().waitFor();
+await page.getByLabel('Search by').selectOption('id');
+await page.getByLabel('Search the rows').fill(input.mail);
+await page.keyboard.press('Enter');
+await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+
+// One row by its own button, some by selection, the rest of the state by preview.
+await row(page, input.mail).getByRole('link').first().click();
+await page.getByRole('heading', { level: 1, name: input.mail }).waitFor();
+await button(page, 'Requeue').click();
+await dialog.getByText('Requeue 1 row?').waitFor();
+await button(dialog, 'Requeue 1 row').click();
+await toast(page, '1 row moved');
+await go(page, '/lanes/mail?state=failed', 'mail');
+await page
+  .getByLabel(/^Select \d/)
+  .nth(0)
+  .check();
+await page
+  .getByLabel(/^Select \d/)
+  .nth(1)
+  .check();
+await page.getByText('2 rows selected').waitFor();
+await button(page, 'Requeue').click();
+await button(dialog, 'Leave it').click();
+await button(page, 'Requeue').click();
+await button(dialog, 'Requeue 2 rows').click();
+await toast(page, '2 rows moved');
+await page.getByText('All rows in failed').waitFor();
+await button(page, 'Requeue').click();
+const told = await dialog.getByRole('heading').textContent();
+must(told === `Requeue ${input.failed - 3} rows?`, `the preview says: ${told}`);
+await dialog.getByRole('button', { name: /^Requeue/ }).click();
+await toast(page, `${input.failed - 3} rows moved`);
+await go(page, '/lanes/webhooks?state=DEAD', 'webhooks');
+await page.getByLabel(`Select ${input.cancelled}`).check();
+await button(page, 'Cancel').click();
+await dialog.getByRole('button', { name: /^Cancel 1 row/ }).click();
+await toast(page, '1 row moved');
+await go(page, '/lanes/mail?state=dispatching', 'mail');
+await page
+  .getByLabel(/^Select \d/)
+  .first()
+  .check();
+await button(page, 'Release').click();
+await dialog.getByRole('button', { name: /^Release 1 row/ }).click();
+await toast(page, '1 row moved');
+
+// The lane pauses, that is taken back, and it pauses again.
+await go(page, '/lanes/mail', 'mail');
+await button(page, 'Pause').click();
+await toast(page, 'mail pauses');
+await button(page, 'Resume').waitFor();
+await button(page.locator('.toast'), 'Undo').click();
+await button(page, 'Pause').waitFor();
+await page.locator('.machine a', { hasText: 'sent' }).click();
+await page.waitForURL(/state=sent/);
+
+await go(page, '/check', 'Check');
+await button(page, 'Copy').first().click();
+must(/CREATE INDEX/.test(await page.evaluate(() => navigator.clipboard.readText())), 'the statement is on the clipboard');
+
+// Rows by keyboard.
+await go(page, '/lanes/mail', 'mail');
+await page.keyboard.press('j');
+await page.keyboard.press('x');
+await page.getByText('1 row selected').waitFor();
+await page.keyboard.press('/');
+must(await page.getByLabel('Search the rows').evaluate((node) => node === document.activeElement), '/ leads to the search');
+return wrong;
