@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use postrider_seams::envelope::Webhook;
-use postrider_seams::row::Detail;
+use postrider_seams::row::{Detail, REACHED};
 use postrider_seams::{Claimed, Composer, Content, Envelope, Outcome, Secret, Value};
 
 /// Where callbacks go, and about what.
@@ -17,6 +17,8 @@ pub struct Settings {
     pub secrets: Vec<Secret>,
     /// The state that this stage tells of: `SENT` or `FAILED`.
     pub status: String,
+    /// Does a row keep its reason while calls fail? Else what it has after the first is why the last call failed.
+    pub keeps_reason: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -32,12 +34,12 @@ impl CallbackComposer {
 
     fn body(&self, row: &Claimed) -> Bytes {
         let reason = row.fields.as_ref().map(|fields| fields.get("reason"));
+        let told = self.settings.keeps_reason || row.counters.attempts == 0;
         let reason = match reason {
-            Some(Value::Text(reason)) if !reason.is_empty() => Some(reason.as_str()),
+            Some(Value::Text(reason)) if told && !reason.is_empty() => Some(reason.as_str()),
             _ => None,
         };
-        // Rows fall due when they reach the state, and again when a try failed.
-        let reached = (self.now)() - row.waited_micros / 1_000_000;
+        let reached = self.reached(row);
         let body = serde_json::json!({
             "id": row.lease.id.to_string(),
             "status": self.settings.status,
@@ -45,6 +47,18 @@ impl CallbackComposer {
             "reachedAt": postrider_mail::date::rfc3339(reached),
         });
         Bytes::from(body.to_string())
+    }
+}
+
+impl CallbackComposer {
+    /// Seconds since 1970. Without a line of history: rows fall due when they reach the state, and again when a try failed.
+    fn reached(&self, row: &Claimed) -> i64 {
+        let known = row.fields.as_ref().and_then(|fields| match fields.get(REACHED) {
+            Value::Int(millis) => Some(*millis),
+            Value::Text(millis) => millis.parse().ok(),
+            _ => None,
+        });
+        known.map_or_else(|| (self.now)() - row.waited_micros / 1_000_000, |millis| millis.div_euclid(1000))
     }
 }
 
@@ -88,32 +102,58 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn e09_a_callback_tells_id_state_reason_and_time() {
-        let secrets = vec![Secret::new("whsec_c2VjcmV0c2VjcmV0c2VjcmV0")];
-        let settings =
-            Settings { url: "https://app.example/hook".to_owned(), secrets, status: "FAILED".to_owned() };
-        let composer = CallbackComposer { now: || 1_767_225_660, ..CallbackComposer::new(settings) };
-        let names: Arc<[String]> = Arc::from(["reason".to_owned()]);
-        let row = Claimed {
+    fn composer(status: &str) -> CallbackComposer {
+        let settings = Settings {
+            url: "https://app.example/hook".to_owned(),
+            secrets: vec![Secret::new("whsec_c2VjcmV0c2VjcmV0c2VjcmV0")],
+            status: status.to_owned(),
+            keeps_reason: status == "FAILED",
+        };
+        CallbackComposer { now: || 1_767_225_660, ..CallbackComposer::new(settings) }
+    }
+
+    fn row(attempts: u32, fields: &[(&str, Value)]) -> Claimed {
+        let names: Arc<[String]> = fields.iter().map(|(name, _)| (*name).to_owned()).collect();
+        Claimed {
             lease: Lease { id: RowId::Text("e-1".into()), fence: Box::default() },
-            counters: Counters { attempts: 2, ..Counters::default() },
+            counters: Counters { attempts, ..Counters::default() },
             from: None,
             group: None,
             pool: None,
             share: None,
             waited_micros: 60_000_000,
             size: 0,
-            fields: Some(Fields::new(names, vec![Value::Text("550 no such user".to_owned())])),
-        };
+            fields: Some(Fields::new(names, fields.iter().map(|(_, value)| value.clone()).collect())),
+        }
+    }
+
+    async fn body(composer: &CallbackComposer, row: Claimed) -> serde_json::Value {
         let made = composer.compose(&[row]).await.remove(0).unwrap();
-        assert_eq!((made.dedupe.as_str(), made.attempt), ("e-1.FAILED", 3));
         let Content::Webhook(webhook) = made.content else { panic!("a webhook") };
         assert_eq!(webhook.signing.len(), 1, "signed");
-        let body: serde_json::Value = serde_json::from_slice(&webhook.body).unwrap();
+        serde_json::from_slice(&webhook.body).unwrap()
+    }
+
+    #[tokio::test]
+    async fn e09_a_callback_tells_id_state_reason_and_time() {
+        let why = ("reason", Value::Text("550 no such user".to_owned()));
+        let made = composer("FAILED").compose(&[row(2, std::slice::from_ref(&why))]).await.remove(0).unwrap();
+        assert_eq!((made.dedupe.as_str(), made.attempt), ("e-1.FAILED", 3));
+        let body = body(&composer("FAILED"), row(2, &[why])).await;
         let expected = serde_json::json!({
             "id": "e-1", "status": "FAILED", "reason": "550 no such user", "reachedAt": "2026-01-01T00:00:00Z",
         });
         assert_eq!(body, expected);
+    }
+
+    #[tokio::test]
+    async fn e09_every_try_tells_the_same_time_and_never_why_the_last_call_failed() {
+        let reached = (REACHED, Value::Int(1_767_225_500_999));
+        for (attempts, reason) in [(0, None), (1, Some("400 from app.example")), (4, Some("no answer"))] {
+            let reason = ("reason", reason.map_or(Value::Null, |text| Value::Text(text.to_owned())));
+            let body = body(&composer("SENT"), row(attempts, &[reason, reached.clone()])).await;
+            assert_eq!(body["reason"], serde_json::Value::Null);
+            assert_eq!(body["reachedAt"], "2025-12-31T23:58:20Z");
+        }
     }
 }

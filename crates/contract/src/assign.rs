@@ -273,7 +273,7 @@ impl Contract {
 
     /// Is this state where another stage's failures end? Then the row's error tells why, and a stage that goes on
     /// from there (a callback) leaves it alone.
-    pub(crate) fn tells_of_failure(&self, state: StateId) -> bool {
+    pub fn tells_of_failure(&self, state: StateId) -> bool {
         let taken_up = self.stages.iter().any(|stage| stage.ready.contains(&state));
         let failed = |stage: &Stage| [stage.dead, stage.rejected, stage.skipped].contains(&state);
         taken_up && self.stages.iter().any(failed)

@@ -38,6 +38,7 @@ pub struct Contract {
     pub complete: Option<OperatorMove>,
     pub retention: Vec<Retention>,
     pub effects: Vec<Effect>,
+    pub history: Option<History>,
     pub writes: Vec<Write>,
     pub joins: Vec<Join>,
     pub tallies: Vec<Tally>,
@@ -185,6 +186,11 @@ impl Contract {
     /// Are its rows claimed by shares: by pool, and turn and turn about?
     pub fn has_shares(&self) -> bool {
         self.claim.fair.is_some() || (self.pool.is_some() && self.column(Role::Pool).is_some())
+    }
+
+    /// The history in which tries are counted, because the table has no column for them.
+    pub fn counted_history(&self) -> Option<&History> {
+        self.history.as_ref().filter(|_| self.column(Role::Attempts).is_none())
     }
 
     /// The column that plays `role`; the id's is the table's key.

@@ -25,7 +25,8 @@ impl fmt::Display for Missing {
 impl Contract {
     /// The contract as this table can run it: optional columns that are absent are gone, with all that only they made
     /// possible. Without `lease_until` a lease lasts [`crate::Lease::without`]; without a due column rows fall due by
-    /// their last change. An optional stage whose states can't be told apart any more is left out.
+    /// their last change; without a counter tries are counted in the history. An optional stage whose states can't be told
+    /// apart any more is left out, unless a counter tells its dead rows from its ready ones.
     pub fn resolve(&self, present: &BTreeSet<String>) -> Result<Self, Vec<Missing>> {
         let has = |name: &str| present.contains(name);
         let mut missing: BTreeSet<Missing> = BTreeSet::new();
@@ -45,8 +46,9 @@ impl Contract {
         let mut found = vec![(self.table.id.clone(), "table.id".to_owned())];
         let mut need = |column: &str, key: String| found.push((column.to_owned(), key));
         for (role, column) in &self.columns.0 {
-            // Nothing else counts the tries: without the column a row would be tried for ever.
-            if !column.optional || *role == Role::Attempts {
+            // Where nothing else counts the tries a row would be tried for ever without the column.
+            let counts = *role == Role::Attempts && self.history.is_none();
+            if !column.optional || counts {
                 need(&column.name, format!("columns.{role}"));
             }
         }
@@ -153,6 +155,9 @@ impl Contract {
         if lacks(self, Role::Due) {
             self.due_by_last_change();
         }
+        if lacks(self, Role::Attempts) {
+            self.stages.iter_mut().for_each(|stage| stage.untried = None);
+        }
         self.columns.0.retain(|_, column| !gone(column));
         self.claim.fair = self.claim.fair.take().filter(|fair| !gone(fair));
         self.message.retain(|_, field| match field {
@@ -203,6 +208,7 @@ impl Contract {
         if impossible.is_empty() {
             return;
         }
+        self.stand_in(&impossible);
         let states = &self.states;
         self.stages.retain(|stage| {
             let Some((state, column)) = impossible.iter().find(|(state, _)| stage.uses(*state)) else {
@@ -217,6 +223,23 @@ impl Contract {
         let gone: BTreeSet<StateId> = impossible.into_iter().map(|(state, _)| state).collect();
         if missing.is_empty() {
             self.remove_states(&gone);
+        }
+    }
+
+    /// An end that can't be told from the state before it is that state: the counter alone tells that the row is spent, and
+    /// nobody claims it. A requeue then leads from the state to itself.
+    fn stand_in(&mut self, impossible: &[(StateId, String)]) {
+        let gone = |state: StateId| impossible.iter().any(|(known, _)| *known == state);
+        for stage in self.stages.iter_mut().filter(|stage| stage.optional && !gone(stage.retry)) {
+            let back = stage.retry;
+            for end in [&mut stage.dead, &mut stage.rejected, &mut stage.skipped] {
+                if !gone(*end) {
+                    continue;
+                }
+                let moves = self.requeue.iter_mut().flat_map(|requeue| &mut requeue.moves);
+                moves.filter(|(from, _)| *from == *end).for_each(|(from, _)| *from = back);
+                *end = back;
+            }
         }
     }
 

@@ -284,6 +284,11 @@ pub trait Inspect: Send + Sync {
     /// Compares table and contract, EXPLAINs the claim. Changes nothing.
     async fn verify(&self) -> Result<Vec<Finding>, Error>;
 
+    /// Rows that no lane will ever take, in words: of a state that the contract does not know. Bounded: among the newest.
+    async fn strange(&self) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+
     /// Rows per state, from indexes, bounded.
     async fn census(&self) -> Result<Vec<Count>, Error>;
 

@@ -81,6 +81,9 @@ pub struct Group {
 /// The field that holds the database's clock, in milliseconds since 1970, where the contract joins or counts.
 pub const CLOCK: &str = "clock";
 
+/// The field that holds when the row came to its stage, in milliseconds since 1970, where the contract's history tells.
+pub const REACHED: &str = "history.reached";
+
 /// The message columns of one row, under the composer's field names (`to`, `headers.deal_id`, `event.section_id`).
 #[derive(Debug, Clone, Default)]
 pub struct Fields {

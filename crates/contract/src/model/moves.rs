@@ -70,6 +70,23 @@ pub struct Effect {
     pub values: Vec<(String, Expr)>,
 }
 
+/// The table in which an effect keeps every move of a row. Where the attempts column is missing, tries are counted there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct History {
+    /// `name` or `schema.name`.
+    pub table: String,
+    /// A whole number that grows with every line.
+    pub order: String,
+    /// The columns that hold the row's key, the state it moved to, and why.
+    pub row: String,
+    pub state: String,
+    pub reason: String,
+    /// The column with the time of each line.
+    pub time: Option<String>,
+    /// Stages whose composer is told when the row came to them.
+    pub tells: Vec<String>,
+}
+
 /// What a transition writes besides state, counters and due time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Write {

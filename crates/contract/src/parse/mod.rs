@@ -4,6 +4,7 @@
 mod claim;
 mod columns;
 mod effects;
+mod history;
 mod lane;
 mod moves;
 mod schedule;
@@ -89,6 +90,7 @@ fn read<'a>(log: &'a Log<'a>, base: &Node, root: &'a Node) -> Option<Contract> {
     let operator = moves::operator(&scope, &mut states, stages.as_deref());
     let retention = moves::retention(&scope, &states, &names, &columns);
     let effects = effects::effects(&scope, &names);
+    let history = history::history(&scope, &effects, stages.as_deref().unwrap_or_default());
     let writes = effects::writes(&scope, &names);
     let joins = effects::joins(&scope, &names);
     let tallies = tallies::tallies(&scope, &states, &names, &columns);
@@ -115,6 +117,7 @@ fn read<'a>(log: &'a Log<'a>, base: &Node, root: &'a Node) -> Option<Contract> {
         complete: operator.complete,
         retention,
         effects,
+        history,
         writes,
         joins,
         tallies,

@@ -53,20 +53,41 @@ fn unmapped_names_of_sweeps_and_groups_are_needed_too() {
     }
 }
 
+const SEED_EMAILS: &str = "id status eml_file_path payload_file_path reason version created_at updated_at";
+
 #[test]
-fn e08_without_a_due_column_the_last_change_counts_and_callbacks_go() {
-    let table =
-        columns("id status version reason created_at updated_at attempts payload_file_path eml_file_path");
-    let contract = builtin("emails").resolve(&table).expect("enough");
+fn e08_without_a_due_column_the_last_change_counts_and_the_counter_tells_spent_callbacks() {
+    let contract = builtin("emails").resolve(&columns(&format!("{SEED_EMAILS} attempts"))).expect("enough");
     assert_eq!(contract.due.after, Some(Role::Updated));
     assert_eq!(contract.due.defer, Defer::Memory);
-    let stages: Vec<&str> = contract.stages.iter().map(|stage| stage.name.as_str()).collect();
-    assert_eq!(stages, ["intake", "send"], "a given-up callback could not be marked");
+    assert_eq!(contract.counted_history(), None);
     assert_eq!(contract.state_named("SENT_SILENT"), None);
-    let sent = contract.stages[1].delivered;
-    assert_eq!(contract.state(sent).name, "SENT");
-    assert_eq!(contract.state(sent).conditions.len(), 1);
-    assert_eq!(contract.requeue.expect("a requeue").moves.len(), 1);
+    for (stage, state) in [("sent_callback", "SENT"), ("failed_callback", "FAILED")] {
+        let stage = contract.stage(stage).expect("callbacks run all the same");
+        let state = contract.state_named(state).expect("a state");
+        assert_eq!([stage.retry, stage.dead, stage.rejected, stage.skipped], [state; 4]);
+        assert!(contract.requeue.as_ref().expect("a requeue").moves.contains(&(state, state)));
+        assert_eq!(contract.state(state).conditions.len(), 1);
+    }
+}
+
+#[test]
+fn e08_the_seeds_own_table_is_enough_and_tries_are_counted_in_the_history() {
+    let contract = builtin("emails").resolve(&columns(SEED_EMAILS)).expect("enough");
+    let history = contract.counted_history().expect("nothing else counts");
+    assert_eq!((history.table.as_str(), history.order.as_str()), ("email_statuses", "id"));
+    assert_eq!((history.row.as_str(), history.state.as_str()), ("email_id", "status"));
+    assert_eq!(history.reason, "reason");
+    assert_eq!(contract.due.after, Some(Role::Updated));
+    assert_eq!(contract.stages.len(), 4);
+}
+
+#[test]
+fn without_a_history_a_counter_that_is_missing_is_missed() {
+    let mut contract = builtin("emails");
+    contract.history = None;
+    let missing = contract.resolve(&columns(SEED_EMAILS)).expect_err("rows would be tried for ever");
+    assert_eq!(missing.iter().map(|one| one.column.as_str()).collect::<Vec<_>>(), ["attempts"]);
 }
 
 #[test]

@@ -17,10 +17,13 @@ use crate::emails::files;
 use crate::failure::Failure;
 use crate::lag;
 use crate::settings::{LaneSettings, address};
+use crate::wiring::Table;
 
 /// Between two tries to open a lane's store that is away.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
+/// For connections to be closed in good order at the end.
+const FAREWELL: Duration = Duration::from_secs(3);
 
 pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
     if let Some(text) = &args.listen {
@@ -51,7 +54,10 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
         () = signals.next() => tracing::warn!("stopped at once; rows in flight wait for their leases to run out"),
     }
     drop(stop);
-    desk.wiring.close().await;
+    // All is settled by now. A connection whose statement was cut short may never be given back to its pool.
+    if tokio::time::timeout(FAREWELL, desk.wiring.close()).await.is_err() {
+        tracing::debug!("some connections were not closed in time");
+    }
     Ok(())
 }
 
@@ -96,6 +102,7 @@ async fn ready(desk: &Desk, lane: &LaneSettings) -> Result<Lane, NotReady> {
     let queue = desk.wiring.queue(lane).map_err(NotReady::Settings)?;
     let store = desk.wiring.open(lane).await.map_err(NotReady::Store)?;
     lag::publish(&lane.name, &lane.contract, Arc::clone(&store));
+    tokio::spawn(tell_strange(lane.name.clone(), Arc::clone(&store)));
     if let Some(age) = lane.emails.remove_files_after {
         files::sweep(lane.clone(), Arc::clone(&store), age);
     }
@@ -109,6 +116,14 @@ async fn ready(desk: &Desk, lane: &LaneSettings) -> Result<Lane, NotReady> {
         queue,
         limits: lane.limits,
     })
+}
+
+/// Rows that no lane will ever take are in nobody's figures: the log tells of them, and `check` does.
+async fn tell_strange(lane: String, table: Arc<dyn Table>) {
+    match table.strange().await {
+        Ok(strange) => strange.iter().for_each(|text| tracing::warn!(lane, "{text}")),
+        Err(error) => tracing::debug!(lane, %error, "the table could not be looked at for unknown states"),
+    }
 }
 
 /// The database is away: the lane says so and is tried again until it can start.

@@ -71,6 +71,10 @@ pub fn composer(kind: ComposerKind, lane: &LaneSettings) -> Result<Arc<dyn Compo
                 .cloned()
                 .collect(),
             status: ready(lane),
+            keeps_reason: lane.contract.stages[lane.stage]
+                .ready
+                .iter()
+                .any(|ready| lane.contract.tells_of_failure(*ready)),
         })),
     })
 }

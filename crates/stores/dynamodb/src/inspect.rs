@@ -131,6 +131,10 @@ impl Inspect for DynamoStore {
         verify::findings(self).await
     }
 
+    async fn strange(&self) -> Result<Vec<String>, Error> {
+        verify::strange_records(self).await
+    }
+
     /// One walk over the index, bounded.
     async fn census(&self) -> Result<Vec<Count>, Error> {
         let mut rows = vec![0_u64; self.contract.states.len()];

@@ -175,7 +175,7 @@ pub(crate) async fn findings(store: &DynamoStore) -> Result<Vec<Finding>, Error>
 }
 
 /// Records that no lane will ever take: of a state that the contract does not know, or without a `_META` record.
-async fn strange_records(store: &DynamoStore) -> Result<Vec<String>, Error> {
+pub(crate) async fn strange_records(store: &DynamoStore) -> Result<Vec<String>, Error> {
     let mut unknown: BTreeMap<String, u32> = BTreeMap::new();
     let mut walk = store.walk("check", None);
     if let Some(page) = store.turn("check", &mut walk).await? {

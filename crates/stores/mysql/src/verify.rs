@@ -26,6 +26,7 @@ impl MysqlStore {
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing().await?,
             duplicates: self.opened.duplicates(&self.database).await?,
+            strange: self.opened.strange(&self.database).await?,
             notifies: false,
             own_tables: shape::own_tables(&self.database).await? == [true; 4],
         };

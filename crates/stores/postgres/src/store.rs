@@ -119,6 +119,10 @@ impl Inspect for PostgresStore {
         self.findings().await
     }
 
+    async fn strange(&self) -> Result<Vec<String>, Error> {
+        self.opened.strange(&self.database).await
+    }
+
     async fn census(&self) -> Result<Vec<Count>, Error> {
         self.opened.census(&self.database).await
     }

@@ -24,6 +24,7 @@ impl PostgresStore {
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing().await?,
             duplicates: self.opened.duplicates(&self.database).await?,
+            strange: self.opened.strange(&self.database).await?,
             notifies: self.waker.notifies(),
             own_tables: shape::own_tables(&self.database).await? == [true; 4],
         };

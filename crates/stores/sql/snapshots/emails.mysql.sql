@@ -1096,7 +1096,7 @@ SELECT t.`id`, 'READY', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
+-- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- sent_callback: claim 1, step 1: [Limit] -> Rows
 SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
@@ -1119,6 +1119,11 @@ FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- sent_callback: load: as above
+
+-- sent_callback: join: [Ids] -> Other
+SELECT CAST(t.`id` AS CHAR), (CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED) - CAST((TIMESTAMPDIFF(MICROSECOND, (SELECT h.`created_at` FROM `email_statuses` AS h WHERE h.`email_id` = t.`id` AND h.`status` = 'SENT' AND h.`id` > COALESCE((SELECT MAX(o.`id`) FROM `email_statuses` AS o WHERE o.`email_id` = t.`id` AND o.`status` NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h.`id` LIMIT 1), UTC_TIMESTAMP(6))) / 1000 AS SIGNED)), CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids});
 
 -- sent_callback: settle delivered, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 SELECT CAST(t.`id` AS CHAR)
@@ -1559,7 +1564,7 @@ SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
+-- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- failed_callback: claim 1, step 1: [Limit] -> Rows
 SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
@@ -1582,6 +1587,11 @@ FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- failed_callback: load: as above
+
+-- failed_callback: join: [Ids] -> Other
+SELECT CAST(t.`id` AS CHAR), (CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED) - CAST((TIMESTAMPDIFF(MICROSECOND, (SELECT h.`created_at` FROM `email_statuses` AS h WHERE h.`email_id` = t.`id` AND h.`status` = 'FAILED' AND h.`id` > COALESCE((SELECT MAX(o.`id`) FROM `email_statuses` AS o WHERE o.`email_id` = t.`id` AND o.`status` NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h.`id` LIMIT 1), UTC_TIMESTAMP(6))) / 1000 AS SIGNED)), CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids});
 
 -- failed_callback: settle delivered, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 SELECT CAST(t.`id` AS CHAR)

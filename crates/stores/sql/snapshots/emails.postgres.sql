@@ -1012,7 +1012,7 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
+-- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- sent_callback: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -1037,6 +1037,11 @@ FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
 -- sent_callback: load: as above
+
+-- sent_callback: join: [Ids] -> Other
+SELECT (t."id")::text, (floor(extract(epoch FROM now()) * 1000)::bigint - ((CASE WHEN isfinite((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1)) THEN floor(extract(epoch FROM now() - (SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1)) * 1000000)::bigint END) / 1000)::bigint), floor(extract(epoch FROM now()) * 1000)::bigint
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[]);
 
 -- sent_callback: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
@@ -1397,7 +1402,7 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
+-- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- failed_callback: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -1422,6 +1427,11 @@ FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
 -- failed_callback: load: as above
+
+-- failed_callback: join: [Ids] -> Other
+SELECT (t."id")::text, (floor(extract(epoch FROM now()) * 1000)::bigint - ((CASE WHEN isfinite((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'FAILED' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h."id" LIMIT 1)) THEN floor(extract(epoch FROM now() - (SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'FAILED' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h."id" LIMIT 1)) * 1000000)::bigint END) / 1000)::bigint), floor(extract(epoch FROM now()) * 1000)::bigint
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[]);
 
 -- failed_callback: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (

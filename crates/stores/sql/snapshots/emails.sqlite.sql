@@ -909,7 +909,7 @@ SELECT t."id", 'READY', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'r
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
+-- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- sent_callback: claim 1, step 1: [Limit] -> Keys
 SELECT CAST(t."id" AS TEXT)
@@ -932,6 +932,11 @@ FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: load: as above
+
+-- sent_callback: join: [Ids] -> Other
+SELECT CAST(t."id" AS TEXT), (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - CAST((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1)) IN ('integer', 'real') OR (SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1) NOT GLOB '*[^0-9]*' THEN CAST((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1) AS INTEGER) ELSE CAST(round((julianday((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1)) - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000 AS INTEGER)), CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: settle delivered, uniform, step 1: [One(Outcome("eml_path")), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET "eml_file_path" = COALESCE(?1, t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "reason" = NULL, "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
@@ -1263,7 +1268,7 @@ SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 're
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
+-- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- failed_callback: claim 1, step 1: [Limit] -> Keys
 SELECT CAST(t."id" AS TEXT)
@@ -1286,6 +1291,11 @@ FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: load: as above
+
+-- failed_callback: join: [Ids] -> Other
+SELECT CAST(t."id" AS TEXT), (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - CAST((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'FAILED' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h."id" LIMIT 1)) IN ('integer', 'real') OR (SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'FAILED' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h."id" LIMIT 1) NOT GLOB '*[^0-9]*' THEN CAST((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'FAILED' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h."id" LIMIT 1) AS INTEGER) ELSE CAST(round((julianday((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'FAILED' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h."id" LIMIT 1)) - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000 AS INTEGER)), CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: settle delivered, uniform, step 1: [One(Outcome("eml_path")), Ids, One(Fence(0))] -> Keys
 UPDATE "emails" AS t SET "eml_file_path" = COALESCE(?1, t."eml_file_path"), "status" = 'FAILED-ACKNOWLEDGED', "version" = t."version" + 1, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END

@@ -188,7 +188,8 @@ impl Table<'_> {
     }
 
     pub fn join(&self) -> Option<Script> {
-        if self.contract.joins.is_empty() && self.contract.tallies.is_empty() {
+        let reached = self.reached();
+        if self.contract.joins.is_empty() && self.contract.tallies.is_empty() && reached.is_none() {
             return None;
         }
         let draft = Draft::own(self);
@@ -199,6 +200,7 @@ impl Table<'_> {
             from.push_str(&join.clause);
         }
         columns.extend(self.tallies());
+        columns.extend(reached);
         columns.push(self.epoch_millis());
         let among = draft.among(&self.id(), Bind::Ids);
         let text = format!("SELECT {}\nFROM {from}\nWHERE {among}", columns.join(", "));

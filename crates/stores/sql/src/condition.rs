@@ -57,7 +57,7 @@ impl Table<'_> {
     }
 
     pub fn attempts(&self) -> Option<String> {
-        let attempts = self.role(Role::Attempts)?;
+        let Some(attempts) = self.role(Role::Attempts) else { return self.tries_in_history(&self.id()) };
         Some(if self.stage.attempts.nullable { format!("COALESCE({attempts}, 0)") } else { attempts })
     }
 
@@ -104,7 +104,11 @@ impl Table<'_> {
         if let Some(wish) = &self.contract.due.wish {
             waited = format!("({waited} AND {})", self.wish_is_over(after, wish));
         }
-        Some(format!("({attempts} = 0 OR {} IS NULL OR {waited})", self.col(after)))
+        let due = format!("({attempts} = 0 OR {} IS NULL OR {waited})", self.col(after));
+        Some(match self.not_put_off() {
+            Some(not_put_off) => format!("{due}\n  AND {not_put_off}"),
+            None => due,
+        })
     }
 
     /// Now less the delay that the counter calls for.

@@ -1,6 +1,6 @@
 //! Rows inserted with a move, for the rows that moved and for no others, in the same transaction.
 
-use postrider_contract::{Effect, Transition};
+use postrider_contract::{Effect, Expr, Transition};
 
 use crate::draft::{Draft, Source};
 use crate::table::Table;
@@ -63,7 +63,14 @@ impl Draft<'_> {
         for (name, value) in &effect.values {
             let column = related.and_then(|columns| columns.iter().find(|column| column.name == *name));
             names.push(table.quote(name));
-            values.push(self.expr(value, Target { column, effect: true }, writes));
+            let target = Target { column, effect: true };
+            let history = table
+                .contract
+                .history
+                .as_ref()
+                .filter(|history| history.table == effect.table && matches!(value, Expr::Reason { .. }));
+            let untried = history.and_then(|history| self.untried_reason(history, target, writes));
+            values.push(untried.unwrap_or_else(|| self.expr(value, target, writes)));
         }
         let into = ident::quote_path(table.dialect, &effect.table);
         format!("INSERT INTO {into} ({})\nSELECT {}", names.join(", "), values.join(", "))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use postrider_contract::{Join, Role, Set};
-use postrider_seams::row::CLOCK;
+use postrider_seams::row::{CLOCK, REACHED};
 use postrider_seams::store::INLINE_LIMIT;
 
 use crate::column::Kind;
@@ -31,7 +31,8 @@ impl Table<'_> {
 
     fn joined_fields(&self) -> Arc<[String]> {
         let (joins, tallies) = (&self.contract.joins, &self.contract.tallies);
-        if joins.is_empty() && tallies.is_empty() {
+        let reached = self.reached().map(|_| REACHED.to_owned());
+        if joins.is_empty() && tallies.is_empty() && reached.is_none() {
             return Arc::from([]);
         }
         let of = |join: &'_ Join| {
@@ -39,7 +40,7 @@ impl Table<'_> {
             columns.map(|column| format!("{}.{}", join.alias, column.name)).collect::<Vec<_>>()
         };
         let counted = tallies.iter().map(|tally| tally.field.clone());
-        joins.iter().flat_map(of).chain(counted).chain([CLOCK.to_owned()]).collect()
+        joins.iter().flat_map(of).chain(counted).chain(reached).chain([CLOCK.to_owned()]).collect()
     }
 
     /// An expression as text.
@@ -148,7 +149,9 @@ impl Draft<'_> {
             |column: Option<&str>| column.map_or_else(null, |column| table.as_text(&table.col(column)));
         let mut columns = vec![table.key()];
         columns.extend(self.fence_columns(writes, seen));
-        let attempts = table.attempts().map_or_else(null, |attempts| {
+        let returned = table.dialect == Dialect::Sqlite && seen == Seen::After;
+        let counted = table.tries_in_history(&if returned { table.returned_id() } else { table.id() });
+        let attempts = counted.or_else(|| table.attempts()).map_or_else(null, |attempts| {
             let counts = table.contract.column(Role::Attempts).and_then(|column| writes.set_of(column));
             let paid = seen == Seen::Before && counts == Some(&Set::Increment);
             table.as_integer(&if paid { format!("{attempts} + 1") } else { attempts })

@@ -15,6 +15,7 @@ mod error;
 mod find;
 mod group_claim;
 mod handoff;
+mod history;
 mod ident;
 mod inspect;
 mod join;

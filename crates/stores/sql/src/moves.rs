@@ -68,6 +68,10 @@ impl Table<'_> {
     }
 
     pub fn spent(&self) -> Option<Script> {
+        // Where only the counter tells dead rows from ready ones, they are there already.
+        if self.stage.ready.contains(&self.stage.dead) {
+            return None;
+        }
         let mut conditions = vec![self.is_spent()?];
         if self.stage.lease.by == LeaseBy::Due {
             // A claimed row looks like a ready one: only its due time tells that nobody holds it.
@@ -132,8 +136,13 @@ impl Table<'_> {
         pick: impl Fn(&(postrider_contract::StateId, postrider_contract::StateId)) -> Pick,
     ) -> Vec<(String, Script)> {
         let moves = rule.map_or(&[] as &[_], |rule| rule.moves.as_slice());
+        // From a state to itself: only this stage's counter tells which rows are meant.
+        let known = |(from, to): &&(postrider_contract::StateId, postrider_contract::StateId)| {
+            from != to || self.stage.ready.contains(from)
+        };
         moves
             .iter()
+            .filter(known)
             .map(|pair| {
                 let step = self.contract.operator_move(self.stage, transition, pair);
                 let script = self.picked(step, &[transition], None, &pick(pair));
@@ -191,7 +200,14 @@ impl Table<'_> {
             }
         }
         parts.extend(self.filter());
+        parts.extend(self.told_by_counter(&writes.step));
         format!("FROM {} AS t\nWHERE {}{tail}", self.name(), parts.join("\n  AND "))
+    }
+
+    /// An operator's move from a state to itself means the rows that are spent.
+    fn told_by_counter(&self, step: &Move<'_>) -> Option<String> {
+        let same = step.from.iter().any(|from| step.to == Some(*from));
+        self.is_spent().filter(|_| same && step.transition == Transition::Requeued)
     }
 
     /// The first of the columns that is not NULL tells when the row changed last.
@@ -266,6 +282,7 @@ impl Table<'_> {
         let mut parts = vec![draft.among(&self.id(), Bind::Held)];
         parts.push(self.in_states(writes.step.from, Lookup::Check));
         parts.extend(conditions.iter().cloned());
+        parts.extend(self.told_by_counter(&writes.step));
         let text = format!(
             "SELECT {}\nFROM {} AS t\nWHERE {}\nFOR UPDATE SKIP LOCKED",
             self.key(),

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use postrider_contract::{Condition, Contract, Role, Stage};
 use postrider_seams::produce::KEY;
 
-use crate::column::{Kind, postgres_type};
+use crate::column::{self, Kind, Time, postgres_type};
 use crate::draft::{Draft, Source};
 use crate::table::Table;
-use crate::{Dialect, Error, Field, Script, Shape, Step, Yields};
+use crate::{Dialect, Error, Field, Script, Shape, Step, Yields, ident};
 
 /// The field that makes a repeated row harmless.
 const DEDUPE: &str = "dedupe";
@@ -39,6 +39,8 @@ pub fn produce(
     let fresh = Fresh { table: &table, known: &known };
     let dedupe = fields.contains(&DEDUPE).then(|| known[DEDUPE].as_str());
     let mut steps = vec![fresh.insert(fields, dedupe.is_some())];
+    // A row that may be there already is not at its beginning.
+    steps.extend(fresh.first_line().filter(|_| dedupe.is_none()));
     if let Some(column) = dedupe {
         steps.push(fresh.select_by(DEDUPE, column));
     } else if dialect == Dialect::Mysql {
@@ -87,6 +89,31 @@ impl Fresh<'_> {
         let yields =
             if repeatable || table.dialect == Dialect::Mysql { Yields::Nothing } else { Yields::Other };
         draft.finish(&text, yields)
+    }
+
+    /// The history of a row begins with the state that it begins in.
+    fn first_line(&self) -> Option<Step> {
+        let table = self.table;
+        let history = table.contract.history.as_ref().filter(|_| needs_key(table.contract, table.shape))?;
+        let draft = Draft::new(table, Source::Uniform);
+        let state = table.literal(table.status_literal(table.stage.ready[0])?);
+        let key = typed(&draft, KEY, &table.contract.table.id);
+        let mut names = vec![table.quote(&history.row), table.quote(&history.state)];
+        let mut values = vec![key, state];
+        if let Some(time) = &history.time {
+            let columns = table.shape.related.get(&history.table);
+            let shape = columns.and_then(|columns| columns.iter().find(|column| column.name == *time));
+            let form =
+                shape.and_then(|shape| column::time(table.dialect, table.contract.table.time, shape).ok());
+            names.push(table.quote(time));
+            values.push(match form {
+                Some(Time::Found { .. }) | None => table.now_as(Time::Iso),
+                Some(form) => table.now_as(form),
+            });
+        }
+        let into = ident::quote_path(table.dialect, &history.table);
+        let text = format!("INSERT INTO {into} ({})\nVALUES ({})", names.join(", "), values.join(", "));
+        Some(draft.finish(&text, Yields::Nothing))
     }
 
     /// What makes a row ready: its state, its first due time, its counters.

@@ -19,6 +19,7 @@ mod progress;
 mod ring;
 mod settle;
 mod shares;
+mod strange;
 pub mod suppressions;
 mod sweep;
 pub mod verify;

@@ -209,6 +209,7 @@ fn foreign_names(contract: &Contract) -> BTreeSet<String> {
         names.extend(pool.table.split('.').map(str::to_owned));
         names.extend([&pool.id, &pool.concurrency, &pool.rate, &pool.paused].map(String::clone));
     }
+    names.extend(contract.history.iter().map(|history| history.order.clone()));
     for effect in &contract.effects {
         names.extend(effect.table.split('.').map(str::to_owned));
         names.extend(effect.values.iter().map(|(column, _)| column.clone()));

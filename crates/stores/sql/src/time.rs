@@ -138,7 +138,7 @@ impl Table<'_> {
         self.micros_since_as(self.form(column), &self.col(column))
     }
 
-    /// The same for a column of another table.
+    /// The same for a column of another table, or any expression that holds a time in that form.
     pub fn micros_since_as(&self, form: Time, col: &str) -> String {
         match self.dialect {
             Dialect::Postgres => postgres::micros_since(form, col),

@@ -206,7 +206,7 @@ impl Draft<'_> {
     }
 
     /// Text in the target's type; cut where the column would refuse it, as one long reason must not fail a batch.
-    fn text_into(&self, target: Target<'_>, text: &str, plain: bool) -> String {
+    pub fn text_into(&self, target: Target<'_>, text: &str, plain: bool) -> String {
         if text == "NULL" {
             return null();
         }

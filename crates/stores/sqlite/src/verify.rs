@@ -20,6 +20,7 @@ impl SqliteStore {
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing().await?,
             duplicates: self.opened.duplicates(&self.database).await?,
+            strange: self.opened.strange(&self.database).await?,
             notifies: true,
             own_tables: shape::own_tables(&self.database).await? == [true; 4],
         };

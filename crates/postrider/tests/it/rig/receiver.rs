@@ -17,6 +17,11 @@ pub struct Receiver {
 impl Receiver {
     /// Answers `refused` calls with 400, then takes all; each after a pause.
     pub fn start(refused: usize, pause: Duration) -> Self {
+        Self::refusing("", refused, pause)
+    }
+
+    /// The same, but counts and refuses only calls with this word in their body.
+    pub fn refusing(word: &'static str, refused: usize, pause: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let url = format!("http://{}/mails", listener.local_addr().expect("it is bound"));
         let told = Told::default();
@@ -25,7 +30,7 @@ impl Receiver {
             for stream in listener.incoming().map_while(Result::ok) {
                 let heard = Arc::clone(&heard);
                 // A caller that is killed takes its connection with it.
-                std::thread::spawn(move || converse(stream, &heard, refused, pause));
+                std::thread::spawn(move || converse(stream, &heard, (word, refused), pause));
             }
         });
         Self { url, told }
@@ -45,7 +50,7 @@ impl Receiver {
 fn converse(
     stream: TcpStream,
     heard: &Mutex<Vec<(String, String)>>,
-    refused: usize,
+    (word, refused): (&str, usize),
     pause: Duration,
 ) -> Option<()> {
     let mut reader = BufReader::new(stream);
@@ -62,9 +67,11 @@ fn converse(
         let place = {
             let mut heard = heard.lock().expect("nobody panics with it");
             heard.push((head, String::from_utf8(body).ok()?));
-            heard.len()
+            let meant = heard.last().is_some_and(|(_, body)| body.contains(word));
+            meant.then(|| heard.iter().filter(|(_, body)| body.contains(word)).count())
         };
-        let status = if place <= refused { "400 Bad Request" } else { "204 No Content" };
+        let status =
+            if place.is_some_and(|place| place <= refused) { "400 Bad Request" } else { "204 No Content" };
         let said = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
         reader.get_mut().write_all(said.as_bytes()).ok()?;
     }

@@ -3,4 +3,5 @@
 mod layout;
 mod migrate;
 mod second_client;
+mod throttled;
 mod world;

@@ -17,6 +17,8 @@ pub struct Facts {
     pub missing: Vec<String>,
     /// Columns that should be unique, and how many of their values are there more than once.
     pub duplicates: Vec<(String, u64)>,
+    /// Rows of unknown states, in words.
+    pub strange: Vec<String>,
     /// Is there a way to be woken by new rows?
     pub notifies: bool,
     /// Are our own tables there?
@@ -30,10 +32,16 @@ impl Opened {
         findings.push(ok(format!("claims are exclusive: {}", exclusion(dialect))));
         findings.extend(self.fence_findings(dialect));
         findings.push(self.lease_finding());
+        findings.extend(self.counter_finding());
         findings.extend(self.order_finding());
         findings.push(claim_finding(facts));
         findings.extend(facts.missing.iter().map(|ddl| missing_finding(ddl)));
         findings.extend(facts.duplicates.iter().map(|(columns, values)| duplicate_finding(columns, *values)));
+        findings.extend(facts.strange.iter().map(|text| Finding {
+            level: Level::Warning,
+            text: text.clone(),
+            mend: None,
+        }));
         findings.push(ok(match (facts.notifies, dialect) {
             (true, _) => "new rows wake the lane at once".to_owned(),
             (false, Dialect::Postgres) => {
@@ -99,6 +107,16 @@ impl Opened {
             OnError::ByColumn { .. } => "each says what its failure does to those behind it",
         };
         Some(ok(format!("rows of the same {} keep their order: {then}", group.by)))
+    }
+
+    /// Correct, but every claim reads lines of the history.
+    fn counter_finding(&self) -> Option<Finding> {
+        let history = self.contract.counted_history()?;
+        let text = format!(
+            "the table has no column for attempts: they are counted in {}, which costs each claim some reads",
+            history.table
+        );
+        Some(Finding { level: Level::Warning, text, mend: None })
     }
 
     fn lease_finding(&self) -> Finding {

@@ -1,0 +1,145 @@
+//! `POST /api/v1/emails`: file first, row second, and nothing left of what was refused.
+
+use std::time::Duration;
+
+use super::{comes_to, history, settings};
+use crate::rig::database::{Kind, Server, on_server};
+use crate::rig::receiver::Receiver;
+use crate::rig::sql::Sql;
+use crate::shop::{Running, Shop, eventually};
+
+/// POSTs a body; status code and answer.
+fn post(running: &Running, key: &str, path: &str, kind: &str, body: &str) -> (u16, serde_json::Value) {
+    use std::io::{Read as _, Write as _};
+    let mut stream = std::net::TcpStream::connect(running.address()).unwrap();
+    write!(
+        stream,
+        "POST {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Bearer {key}\r\n\
+         Content-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap_or_default())
+}
+
+fn files(folder: &std::path::Path) -> usize {
+    std::fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e07_the_api_takes_payloads_and_messages_and_refuses_a_second_of_one_id() {
+    let shop = Shop::new(None);
+    let receiver = Receiver::start(0, Duration::ZERO);
+    let base = shop.path("mnt");
+    std::fs::create_dir_all(&base).unwrap();
+    let text = settings("sqlite:app.db", base.to_str().unwrap(), &receiver.url);
+    let text = text.replace("[server]\n", "[server]\napi = \"mail\"\n");
+    std::fs::write(shop.path("postrider.toml"), text).unwrap();
+    shop.run(&["migrate"]).fine();
+    let sql = Sql::sqlite(&shop.path("app.db"));
+    let running = shop.start();
+    let key = eventually("the first key is shown", || {
+        running.log().lines().map(str::trim).find(|line| line.starts_with("pr_")).map(str::to_owned)
+    });
+    let json = "application/json";
+    let payload =
+        r#"{"id": "e-1", "from": "a@example.org", "to": "b@example.org", "subject": "x", "body_text": "x"}"#;
+    let taken = eventually("the API is open", || {
+        let (code, taken) = post(&running, &key, "/api/v1/emails", json, payload);
+        (code != 503).then_some((code, taken))
+    });
+    let expected = serde_json::json!({"id": "e-1", "status": "ACCEPTED", "lane": "intake"});
+    assert_eq!(taken, (202, expected));
+    comes_to(&sql, "e-1", "SENT-ACKNOWLEDGED").await;
+
+    let before = files(&base.join("payloads"));
+    assert_eq!(post(&running, &key, "/api/v1/emails", json, payload).0, 409, "the same id");
+    for (path, kind, body, code) in [
+        ("/api/v1/emails", json, r#"{"id": "../../etc/x"}"#, 422),
+        ("/api/v1/emails?id=other", json, payload, 422),
+        ("/api/v1/emails", json, "{\"id\": ", 400),
+        ("/api/v1/emails", json, "[]", 422),
+        ("/api/v1/emails", "text/plain", "x", 415),
+        ("/api/v1/emails?lane=sent", json, payload, 404),
+    ] {
+        assert_eq!(post(&running, &key, path, kind, body).0, code, "{path} {kind} {body}");
+    }
+    assert_eq!(post(&running, "wrong", "/api/v1/emails", json, payload).0, 401);
+    assert_eq!(files(&base.join("payloads")), before, "what was refused left no file");
+
+    let message = "From: a@example.org\r\nTo: b@example.org\r\nSubject: y\r\n\r\nready\r\n";
+    let (code, taken) = post(&running, &key, "/api/v1/emails?id=e-2", "message/rfc822", message);
+    assert_eq!((code, &taken["status"], &taken["lane"]), (202, &"READY".into(), &"send".into()));
+    comes_to(&sql, "e-2", "SENT-ACKNOWLEDGED").await;
+    assert_eq!(history(&sql, "e-2").await[..2], ["READY", "PROCESSING"], "no intake");
+
+    // Files and rows that have lost each other are told.
+    std::fs::write(base.join("payloads/lonely.json"), "{}").unwrap();
+    let gone = base.join("gone.json").display().to_string();
+    let cells =
+        [("id", "bereft".into()), ("status", "INVALID".into()), ("payload_file_path", gone.as_str().into())];
+    sql.insert("emails", &cells).await;
+    drop(running);
+    sql.must("UPDATE emails SET status = 'ACCEPTED' WHERE id = 'bereft'").await;
+    let said = shop.run(&["check", "intake"]);
+    assert!(said.out.contains("lonely.json has no row"), "{}{}", said.out, said.err);
+    assert!(said.out.contains("row bereft has no file"), "{}{}", said.out, said.err);
+    assert!(!said.out.contains("e-1"), "what belongs together is not told: {}", said.out);
+    sql.close().await;
+}
+
+const JSON: &str = "application/json";
+
+fn payload(id: &str) -> String {
+    format!(
+        r#"{{"id": "{id}", "from": "a@example.org", "to": "b@example.org", "subject": "x", "body_text": "x"}}"#
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e07_while_the_database_is_away_nothing_is_taken_and_no_file_is_left() {
+    let mut server = Server::start(Kind::Postgres);
+    let (url, sql) = on_server(Kind::Postgres, &server.url(), "emails", "").await;
+    let shop = Shop::new(None);
+    let receiver = Receiver::start(0, Duration::ZERO);
+    let base = shop.path("mnt");
+    std::fs::create_dir_all(&base).unwrap();
+    let text = settings(&url, base.to_str().unwrap(), &receiver.url);
+    std::fs::write(shop.path("postrider.toml"), text.replace("[server]\n", "[server]\napi = \"mail\"\n"))
+        .unwrap();
+    shop.run(&["migrate"]).fine();
+    let running = shop.start();
+    let key = eventually("the first key is shown", || {
+        running.log().lines().map(str::trim).find(|line| line.starts_with("pr_")).map(str::to_owned)
+    });
+    let message = "From: a@example.org\r\nTo: b@example.org\r\nSubject: y\r\n\r\nready\r\n";
+    let taken = eventually("the API is open", || {
+        let (code, _) = post(&running, &key, "/api/v1/emails", JSON, &payload("before"));
+        (code != 503).then_some(code)
+    });
+    assert_eq!(taken, 202);
+    comes_to(&sql, "before", "SENT-ACKNOWLEDGED").await;
+    let folders = [base.join("payloads"), base.join("eml")];
+    let before = folders.each_ref().map(|folder| files(folder));
+
+    server.stop();
+    for _ in 0..3 {
+        assert_eq!(post(&running, &key, "/api/v1/emails", JSON, &payload("during")).0, 503);
+        let (code, _) = post(&running, &key, "/api/v1/emails?id=during-2", "message/rfc822", message);
+        assert_eq!(code, 503);
+    }
+    assert_eq!(folders.each_ref().map(|folder| files(folder)), before, "no file is left of them");
+
+    server.start_again();
+    let taken = eventually("the API is open again", || {
+        let (code, _) = post(&running, &key, "/api/v1/emails", JSON, &payload("during"));
+        (code != 503).then_some(code)
+    });
+    assert_eq!(taken, 202, "the id was never used");
+    comes_to(&sql, "during", "SENT-ACKNOWLEDGED").await;
+    assert_eq!(files(&folders[0]), before[0] + 1);
+    sql.close().await;
+}

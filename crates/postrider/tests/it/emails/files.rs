@@ -1,0 +1,110 @@
+//! Rows that are purged, and the files that go after them.
+
+use std::time::Duration;
+
+use super::{comes_to, settings};
+use crate::rig::database::{self, Kind};
+use crate::rig::receiver::Receiver;
+use crate::rig::wait::{PATIENCE, until};
+use crate::shop::{Running, Shop};
+
+const OFF: &str = "";
+const ON: &str = "retention.SENT-ACKNOWLEDGED = \"1d\"\nsweep = \"200ms\"\n";
+
+fn write_settings(shop: &Shop, url: &str, base: &str, callback: &str, retention: &str) {
+    let text = settings(url, base, callback)
+        .replace("retry.jitter = 0\n", &format!("retry.jitter = 0\n{retention}"));
+    let text = match retention {
+        OFF => text,
+        _ => text.replacen(
+            "[lanes.intake.emails]\n",
+            "[lanes.intake.emails]\nremove_files_after = \"1m\"\n",
+            1,
+        ),
+    };
+    std::fs::write(shop.path("postrider.toml"), text).unwrap();
+}
+
+fn accept(shop: &Shop, id: &str) {
+    let words = ["send", "mail", "--lane", "intake", "--from", "a@example.org", "--to", "b@example.org"];
+    let more = ["--subject", "x", "--text", "x", "--idempotency-key", id];
+    shop.run(&[&words[..], &more].concat()).fine();
+}
+
+fn end(mut running: Running) {
+    running.signal(rustix::process::Signal::TERM);
+    assert_eq!(running.ended(Duration::from_secs(30)), Some(0), "{}", running.log());
+}
+
+/// Payload and message of an e-mail.
+fn files_of(base: &std::path::Path, id: &str) -> Vec<std::path::PathBuf> {
+    let folders = ["payloads", "eml"].map(|folder| base.join(folder));
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let mine = |path: &std::path::PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with(id);
+    entries.map(|entry| entry.unwrap().path()).filter(mine).collect()
+}
+
+fn age(path: &std::path::Path, by: Duration) {
+    let file = std::fs::File::options().write(true).open(path).unwrap();
+    let written = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(written - by).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn g6_rows_are_kept_unless_told_and_files_go_after_their_row_and_the_grace_time() {
+    let shop = Shop::new(None);
+    let (url, sql) = database::fresh(Kind::MariaDb, "emails", &shop).await;
+    let receiver = Receiver::start(0, Duration::ZERO);
+    let base = shop.path("mnt");
+    std::fs::create_dir_all(&base).unwrap();
+    let base_text = base.to_str().unwrap().to_owned();
+    write_settings(&shop, &url, &base_text, &receiver.url, OFF);
+    shop.run(&["migrate"]).fine();
+    for id in ["old", "young", "fresh"] {
+        accept(&shop, id);
+    }
+    let running = shop.start();
+    for id in ["old", "young", "fresh"] {
+        comes_to(&sql, id, "SENT-ACKNOWLEDGED").await;
+        assert_eq!(files_of(&base, id).len(), 2, "payload and message of {id}");
+    }
+    // Long ago, all of it; but nothing was said about retention.
+    for id in ["old", "fresh"] {
+        let past = "UTC_TIMESTAMP() - INTERVAL 2 DAY";
+        sql.must(&format!("UPDATE emails SET created_at = {past}, updated_at = {past} WHERE id = '{id}'"))
+            .await;
+    }
+    for id in ["old", "young"] {
+        for path in files_of(&base, id) {
+            age(&path, Duration::from_hours(48));
+        }
+    }
+    end(running);
+    assert_eq!(sql.count("emails").await, Some(3), "off by default");
+
+    write_settings(&shop, &url, &base_text, &receiver.url, ON);
+    let running = shop.start();
+    until("the old rows are purged", PATIENCE, || async {
+        (sql.count("emails WHERE id IN ('old', 'fresh')").await? == 0).then_some(())
+    })
+    .await;
+    assert_eq!(
+        sql.count("email_statuses WHERE email_id IN ('old', 'fresh')").await,
+        Some(0),
+        "with their history"
+    );
+    assert_eq!(sql.count("emails").await, Some(1), "the young row stays");
+    end(running);
+    // The sweep of files goes once at the start.
+    let running = shop.start();
+    until("the old row's files are gone", PATIENCE, || async {
+        files_of(&base, "old").is_empty().then_some(())
+    })
+    .await;
+    assert_eq!(files_of(&base, "young").len(), 2, "old files of a row that is there");
+    assert_eq!(files_of(&base, "fresh").len(), 2, "within the grace time, although their row is gone");
+    end(running);
+    let said = shop.run(&["check", "intake"]);
+    assert!(said.out.contains("fresh.") && said.out.contains("has no row"), "{}{}", said.out, said.err);
+    sql.close().await;
+}

@@ -1,0 +1,116 @@
+//! Records of another program on DynamoDB, each with something wrong, among good ones; run by the real binary.
+
+use std::time::Duration;
+
+use postrider_services::{Ministack, boto3};
+
+use super::settings;
+use crate::rig::receiver::Receiver;
+use crate::rig::wait::{PATIENCE, until};
+use crate::shop::{Shop, eventually};
+
+const PRELUDE: &str = "
+import sys, json, boto3
+given = json.load(sys.stdin)
+session = dict(endpoint_url=given['endpoint'], region_name='us-east-1', aws_access_key_id='t', aws_secret_access_key='t')
+table = boto3.resource('dynamodb', **session).Table('emails')
+";
+
+async fn python(emulator: &Ministack, program: &str, rows: serde_json::Value) -> serde_json::Value {
+    let input = serde_json::json!({ "endpoint": emulator.endpoint(), "rows": rows }).to_string();
+    let program = format!("{PRELUDE}{program}");
+    let ran = tokio::task::spawn_blocking(move || boto3::run(&program, &input)).await;
+    let said = ran.expect("it is waited for").expect("Python starts");
+    serde_json::from_str(&said.unwrap_or_else(|complaint| panic!("{complaint}"))).unwrap_or_default()
+}
+
+/// State and reason of an e-mail.
+async fn latest(emulator: &Ministack, id: &str) -> (String, String) {
+    let program = "
+item = table.get_item(Key=dict(Id=given['rows'], Status='_META'), ConsistentRead=True).get('Item', {})
+attributes = item.get('Attributes', {})
+print(json.dumps([attributes.get('Latest', ''), attributes.get('Reason') or '']))
+";
+    serde_json::from_value(python(emulator, program, id.into()).await).expect("two texts")
+}
+
+async fn comes_to(emulator: &Ministack, id: &str, wanted: &str) -> String {
+    until(&format!("{id} is {wanted}"), PATIENCE, || async {
+        let (state, reason) = latest(emulator, id).await;
+        (state == wanted).then_some(reason)
+    })
+    .await
+}
+
+/// Id, state and path, as the specification's own producer writes them; one without its `_META` record.
+async fn write_records(emulator: &Ministack, base: &std::path::Path) {
+    let payload = |attachment: &str| {
+        format!(
+            r#"{{"from": "a@example.org", "to": "b@example.org", "subject": "x", "body_text": "x", "attachments": [{attachment}]}}"#
+        )
+    };
+    std::fs::write(base.join("good.json"), payload("")).unwrap();
+    std::fs::write(base.join("broken.json"), &payload("")[..40]).unwrap();
+    std::fs::write(base.join("outside.json"), payload("\"/etc/hostname\"")).unwrap();
+    std::fs::write(base.join("huge.json"), payload("\"huge.bin\"")).unwrap();
+    std::fs::File::create(base.join("huge.bin")).unwrap().set_len(100 << 20).unwrap();
+    let program = "
+import time
+now = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())
+for id, state, path in given['rows']:
+    attributes = dict(Latest=state, UpdatedAt=now, Reason='', PayloadFilePath=path, EmlFilePath=path)
+    for status in ('_META', state):
+        if id == 'headless' and status == '_META': continue
+        table.put_item(Item=dict(Id=id, Status=status, Attributes=attributes))
+";
+    let path = |name: &str| base.join(name).display().to_string();
+    let rows = serde_json::json!([
+        ["missing", "ACCEPTED", path("missing.json")],
+        ["broken", "ACCEPTED", path("broken.json")],
+        ["outside", "ACCEPTED", path("outside.json")],
+        ["huge", "ACCEPTED", path("huge.json")],
+        ["lost", "READY", path("gone.eml")],
+        ["odd", "TELEPORTED", path("good.json")],
+        ["headless", "ACCEPTED", path("good.json")],
+        ["good", "ACCEPTED", path("good.json")],
+    ]);
+    python(emulator, program, rows).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e04_e07_bad_records_are_invalid_or_told_and_stop_nobody() {
+    let emulator = tokio::task::block_in_place(|| Ministack::start().expect("the emulator starts"));
+    let shop = Shop::new(None);
+    let receiver = Receiver::start(0, Duration::ZERO);
+    let base = shop.path("mnt");
+    std::fs::create_dir_all(&base).unwrap();
+    let text = settings(&emulator.dynamodb_url(), base.to_str().unwrap(), &receiver.url);
+    std::fs::write(shop.path("postrider.toml"), text).unwrap();
+    shop.run(&["migrate"]).fine();
+    write_records(&emulator, &base).await;
+
+    let running = shop.start();
+    for (id, why) in [
+        ("missing", "is not there"),
+        ("broken", "broken JSON"),
+        ("outside", "not below the base folder"),
+        ("huge", "at most"),
+    ] {
+        let reason = comes_to(&emulator, id, "INVALID").await;
+        assert!(reason.contains(why), "{id}: {reason}");
+    }
+    comes_to(&emulator, "good", "SENT-ACKNOWLEDGED").await;
+    comes_to(&emulator, "lost", "FAILED-ACKNOWLEDGED").await;
+    let told = receiver.bodies();
+    let lost = told.iter().find(|body| body["id"] == "lost").expect("the application was told");
+    assert!(lost["reason"].as_str().unwrap().contains("is not there"), "{lost}");
+    eventually("the log tells of what no lane takes", || {
+        let log = running.log();
+        let warned = |word: &str| log.lines().any(|line| line.contains("WARN") && line.contains(word));
+        (warned("TELEPORTED") && warned("headless")).then_some(())
+    });
+    assert_eq!(latest(&emulator, "odd").await.0, "TELEPORTED", "nobody touches it");
+    let said = shop.run(&["check", "intake"]);
+    assert!(said.out.contains("`TELEPORTED`"), "{}{}", said.out, said.err);
+    assert!(said.out.contains("headless") && said.out.contains("_META"), "{}{}", said.out, said.err);
+}

@@ -1,0 +1,136 @@
+//! E8's fall-back: the specification's tables as they are, without the two columns that `migrate` adds. Tries are counted in
+//! the history, and a row is due at its last change and its backoff.
+
+use std::time::Duration;
+
+use postrider_services::{SmtpOptions, SmtpServer};
+
+use super::{comes_to, history, settings, state};
+use crate::rig::database::{self, Kind};
+use crate::rig::receiver::Receiver;
+use crate::rig::sql::Sql;
+use crate::rig::wait::{PATIENCE, until};
+use crate::shop::Shop;
+
+/// As in the specification; on the other two databases the ENUM is text.
+const MYSQL: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS emails (
+        id CHAR(36) PRIMARY KEY,
+        status ENUM('ACCEPTED','INTAKING','READY','PROCESSING','SENT','FAILED','INVALID','CALLING-SENT-CALLBACK',
+                    'CALLING-FAILED-CALLBACK','SENT-ACKNOWLEDGED','FAILED-ACKNOWLEDGED') NOT NULL,
+        eml_file_path VARCHAR(500), payload_file_path VARCHAR(500), reason TEXT,
+        version INT NOT NULL DEFAULT 1,
+        created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+        updated_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,
+        INDEX idx_status (status), INDEX idx_status_updated (status, updated_at)
+    ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4",
+    "CREATE TABLE IF NOT EXISTS email_statuses (
+        id BIGINT AUTO_INCREMENT PRIMARY KEY, email_id CHAR(36) NOT NULL, status VARCHAR(50) NOT NULL, reason TEXT,
+        created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+        INDEX idx_email_id (email_id), FOREIGN KEY (email_id) REFERENCES emails(id) ON DELETE CASCADE
+    ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4",
+];
+
+fn others(time: &str, key: &str) -> [String; 4] {
+    [
+        format!(
+            "CREATE TABLE emails (id CHAR(36) PRIMARY KEY, status VARCHAR(50) NOT NULL, eml_file_path VARCHAR(500), \
+             payload_file_path VARCHAR(500), reason TEXT, version INT NOT NULL DEFAULT 1, \
+             created_at {time} NOT NULL DEFAULT CURRENT_TIMESTAMP, updated_at {time} NOT NULL DEFAULT CURRENT_TIMESTAMP)"
+        ),
+        "CREATE INDEX idx_status_updated ON emails (status, updated_at)".to_owned(),
+        format!(
+            "CREATE TABLE email_statuses (id {key}, email_id CHAR(36) NOT NULL REFERENCES emails(id) ON DELETE CASCADE, \
+             status VARCHAR(50) NOT NULL, reason TEXT, created_at {time} NOT NULL DEFAULT CURRENT_TIMESTAMP)"
+        ),
+        "CREATE INDEX idx_email_id ON email_statuses (email_id)".to_owned(),
+    ]
+}
+
+pub async fn create(kind: Kind, sql: &Sql) {
+    let statements: Vec<String> = match kind {
+        Kind::MariaDb => MYSQL.map(str::to_owned).to_vec(),
+        Kind::Postgres => others("TIMESTAMPTZ", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY").to_vec(),
+        Kind::Sqlite => others("TIMESTAMP", "INTEGER PRIMARY KEY AUTOINCREMENT").to_vec(),
+    };
+    for statement in statements {
+        sql.must(&statement).await;
+    }
+}
+
+/// A message file, and a READY row that names it.
+async fn ready(sql: &Sql, base: &std::path::Path, id: &str, to: &str) {
+    let path = base.join(format!("{id}.eml"));
+    std::fs::write(&path, format!("From: a@example.org\r\nTo: {to}\r\nSubject: {id}\r\n\r\nHello\r\n"))
+        .unwrap();
+    let path = path.display().to_string();
+    let cells = [("id", id.into()), ("status", "READY".into()), ("eml_file_path", path.as_str().into())];
+    sql.insert("emails", &cells).await;
+}
+
+fn claims(told: &[String], state: &str) -> usize {
+    told.iter().filter(|known| *known == state).count()
+}
+
+async fn fall_back(kind: Kind) {
+    let shop = Shop::new(None);
+    if kind == Kind::Sqlite {
+        shop.sql_creating().await.close().await;
+    }
+    let (url, sql) = database::fresh(kind, "emails", &shop).await;
+    create(kind, &sql).await;
+    let relay = tokio::task::block_in_place(|| SmtpServer::start(&SmtpOptions::default())).expect("a relay");
+    // One e-mail's calls are refused until they are given up, and taken later.
+    let receiver = Receiver::refusing("gone", 3, Duration::ZERO);
+    let base = shop.path("mnt");
+    std::fs::create_dir_all(&base).unwrap();
+    let text = settings(&url, base.to_str().unwrap(), &receiver.url)
+        .replace("url = \"file:outbox\"", &format!("url = \"smtp://{}\"", relay.address()))
+        .replace("retry.base = \"100ms\"", "retry.base = \"1s\"\nattempts.max = 3");
+    std::fs::write(shop.path("postrider.toml"), text).unwrap();
+    let said = shop.run(&["check", "send"]).fine();
+    assert!(said.out.contains("they are counted in email_statuses"), "{}", said.out);
+
+    ready(&sql, &base, "gone", "rcpt-450-a@example.net").await;
+    ready(&sql, &base, "once", "once-451-b@example.net").await;
+    let running = shop.start();
+    // The relay says 450 to each try: three, then it has failed; and its callback is given up after three as well.
+    let reason = comes_to(&sql, "gone", "FAILED").await;
+    assert!(reason.contains("450"), "{reason}");
+    until("the callback was given up", PATIENCE, || async {
+        let told = history(&sql, "gone").await;
+        let given_up = claims(&told, "CALLING-FAILED-CALLBACK") == 3 && told.last()? == "FAILED";
+        given_up.then_some(())
+    })
+    .await;
+    let told = history(&sql, "gone").await;
+    assert_eq!(told[..6], ["PROCESSING", "READY", "PROCESSING", "READY", "PROCESSING", "FAILED"]);
+    assert!(state(&sql, "gone").await.1.contains("450"), "why the mail failed is still told");
+    comes_to(&sql, "once", "SENT-ACKNOWLEDGED").await;
+    let told = history(&sql, "once").await;
+    assert_eq!(told[..4], ["PROCESSING", "READY", "PROCESSING", "SENT"]);
+
+    // Nobody calls a fourth time, until an operator says so.
+    ready(&sql, &base, "later", "c@example.net").await;
+    comes_to(&sql, "later", "SENT-ACKNOWLEDGED").await;
+    assert_eq!(claims(&history(&sql, "gone").await, "CALLING-FAILED-CALLBACK"), 3);
+    shop.run(&["requeue", "failed", "gone"]).fine();
+    comes_to(&sql, "gone", "FAILED-ACKNOWLEDGED").await;
+    drop(running);
+    sql.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e08_tries_are_counted_in_the_history_on_mariadb() {
+    fall_back(Kind::MariaDb).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e08_tries_are_counted_in_the_history_on_postgres() {
+    fall_back(Kind::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e08_tries_are_counted_in_the_history_on_sqlite() {
+    fall_back(Kind::Sqlite).await;
+}

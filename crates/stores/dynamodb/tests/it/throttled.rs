@@ -1,0 +1,166 @@
+//! A service that asks us to slow down: a proxy before the emulator turns requests away, as AWS does.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use postrider_contract::Transition;
+use postrider_seams::store::{Class, Held, Settlement};
+use postrider_seams::{Store as _, Want};
+use postrider_store_dynamodb::Database;
+
+use crate::world::{World, claim, ids};
+
+#[derive(Default)]
+struct Mood {
+    /// Requests of these names are turned away, so many more times.
+    refuse: Vec<(&'static str, usize)>,
+    /// When each was.
+    refused: Vec<Instant>,
+}
+
+struct Proxy {
+    endpoint: String,
+    mood: Arc<Mutex<Mood>>,
+}
+
+impl Proxy {
+    fn start(behind: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let mood = Arc::<Mutex<Mood>>::default();
+        let (behind, shared) =
+            (behind.trim_start_matches("http://").trim_end_matches('/').to_owned(), Arc::clone(&mood));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (behind, mood) = (behind.clone(), Arc::clone(&shared));
+                std::thread::spawn(move || pass_on(stream, &behind, &mood));
+            }
+        });
+        Self { endpoint, mood }
+    }
+
+    fn refuse(&self, name: &'static str, times: usize) {
+        let mut mood = self.mood.lock().unwrap();
+        mood.refuse.push((name, times));
+        mood.refused.clear();
+    }
+
+    fn refused(&self) -> Vec<Instant> {
+        self.mood.lock().unwrap().refused.clone()
+    }
+}
+
+/// One request a connection.
+fn pass_on(stream: TcpStream, behind: &str, mood: &Mutex<Mood>) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let (mut head, mut length, mut target) = (String::new(), 0, String::new());
+    loop {
+        let mut line = String::new();
+        (reader.read_line(&mut line).ok()? > 0).then_some(())?;
+        let lower = line.to_ascii_lowercase();
+        if let Some(value) = lower.strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        if lower.starts_with("x-amz-target:") {
+            target = line.trim().to_owned();
+        }
+        if line == "\r\n" {
+            break;
+        }
+        if !lower.starts_with("connection:") {
+            head.push_str(&line);
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let mut stream = reader.into_inner();
+    if turned_away(&target, mood) {
+        let body =
+            r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}"#;
+        let said = format!(
+            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        return stream.write_all(said.as_bytes()).ok();
+    }
+    let mut other = TcpStream::connect(behind).ok()?;
+    other.write_all(format!("{head}connection: close\r\n\r\n").as_bytes()).ok()?;
+    other.write_all(&body).ok()?;
+    let mut answer = Vec::new();
+    other.read_to_end(&mut answer).ok()?;
+    stream.write_all(&answer).ok()
+}
+
+fn turned_away(target: &str, mood: &Mutex<Mood>) -> bool {
+    let mut mood = mood.lock().unwrap();
+    let Some((_, left)) = mood.refuse.iter_mut().find(|(name, left)| target.ends_with(name) && *left > 0)
+    else {
+        return false;
+    };
+    *left -= 1;
+    mood.refused.push(Instant::now());
+    true
+}
+
+/// A store that speaks through the proxy, whose leases last so long.
+async fn open(world: &mut World, lease: Duration) -> (Proxy, Arc<postrider_store_dynamodb::DynamoStore>) {
+    let proxy = Proxy::start(world.settings.endpoint.as_deref().unwrap());
+    for stage in &mut world.contract.stages {
+        stage.lease.duration = lease;
+    }
+    let mut settings = world.settings.clone();
+    settings.endpoint = Some(proxy.endpoint.clone());
+    let store = Database::connect(&settings).open(world.contract.clone(), "intake", "test").await.unwrap();
+    (proxy, store)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e04_throttling_is_waited_out_with_jitter_and_each_move_is_made_once() {
+    let mut world = World::new().await;
+    world.boto3("put('e-1', 'ACCEPTED')").await;
+    let (proxy, store) = open(&mut world, Duration::from_mins(10)).await;
+
+    proxy.refuse("ExecuteStatement", 3);
+    proxy.refuse("ExecuteTransaction", 4);
+    let claimed = claim(&store, 25).await;
+    assert_eq!(ids(&claimed), ["e-1"], "seven refusals later");
+    assert_eq!(proxy.refused().len(), 7);
+
+    proxy.refuse("ExecuteTransaction", 6);
+    let settlement =
+        Settlement { transition: Transition::Delivered, ..Settlement::released(claimed[0].lease.clone()) };
+    assert_eq!(store.settle(&[settlement]).await.unwrap(), [Held::Held]);
+    let times = proxy.refused();
+    assert_eq!(times.len(), 6);
+    let pauses: Vec<Duration> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let spread = pauses.iter().max().unwrap().saturating_sub(*pauses.iter().min().unwrap());
+    assert!(spread > Duration::from_millis(1), "pauses grow and are random: {pauses:?}");
+
+    let seen = world.boto3("answer(all('e-1'))").await;
+    let states: Vec<&String> = seen.as_object().unwrap().keys().collect();
+    assert_eq!(states.len(), 4, "_META and one record a state, each made once: {states:?}");
+    assert_eq!(seen["_META"]["Attributes"]["Latest"], "READY");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e04_throttling_without_end_is_told_before_the_lease_is_over() {
+    let mut world = World::new().await;
+    world.boto3("put('e-1', 'ACCEPTED')").await;
+    let lease = Duration::from_secs(8);
+    let (proxy, store) = open(&mut world, lease).await;
+    let claimed = store.claim(&Want { limit: 25 }).await.unwrap();
+    assert_eq!(claimed.len(), 1);
+
+    proxy.refuse("ExecuteTransaction", usize::MAX);
+    let begun = Instant::now();
+    let settlement =
+        Settlement { transition: Transition::Delivered, ..Settlement::released(claimed[0].lease.clone()) };
+    let error = store.settle(&[settlement]).await.unwrap_err();
+    assert_eq!(error.class, Class::Transient, "{error}");
+    assert!(begun.elapsed() < lease, "the engine has time left to ask again: {:?}", begun.elapsed());
+    assert!(proxy.refused().len() > 2, "asked again and again: {}", proxy.refused().len());
+    let seen = world.boto3("answer(all('e-1'))").await;
+    assert_eq!(seen["_META"]["Attributes"]["Latest"], "INTAKING", "nothing was written");
+}

@@ -1,0 +1,135 @@
+//! Tries counted in the history, for a table that has no column for them.
+//!
+//! A try is a line that leads back to the stage's `retry` state with a reason, since the row was first claimed there. What
+//! was put off or handed back untried is marked so in its line, and a line without a reason starts the count anew: an
+//! operator's requeue.
+
+use std::collections::BTreeSet;
+
+use postrider_contract::{Claimed, History, Transition};
+
+use crate::column;
+use crate::draft::Draft;
+use crate::table::Table;
+use crate::time::{Shift, micros};
+use crate::value::{Target, Writes};
+use crate::{Dialect, Field, ident};
+
+/// Begins the line of a row that was deferred.
+const PUT_OFF: &str = "put off: ";
+/// The line of a row that was released.
+const HANDED_BACK: &str = "handed back untried";
+
+impl Table<'_> {
+    /// The number of tries; `id` is the row's key as the place of the expression knows it.
+    pub fn tries_in_history(&self, id: &str) -> Option<String> {
+        let history = self.contract.counted_history()?;
+        let Claimed::State(held) = self.stage.claimed else { return None };
+        let literal = |state| self.status_literal(state).map(|literal| self.literal(literal));
+        let (claimed, retry) = (literal(held)?, literal(self.stage.retry)?);
+        let lines = |alias: &str| self.lines(history, alias, id);
+        let (order, state, reason) =
+            (self.quote(&history.order), self.quote(&history.state), self.quote(&history.reason));
+        let entered = format!(
+            "SELECT MAX(o.{order}) {} AND (o.{state} NOT IN ({}) OR (o.{state} = {retry} AND o.{reason} IS NULL))",
+            lines("o"),
+            self.own_states()
+        );
+        let first = format!(
+            "SELECT MIN(c.{order}) {} AND c.{state} = {claimed} AND c.{order} > COALESCE(({entered}), 0)",
+            lines("c")
+        );
+        Some(format!(
+            "(SELECT COUNT(*) {} AND h.{state} = {retry} AND h.{reason} <> {} AND h.{reason} NOT LIKE {} AND h.{order} > \
+             ({first}))",
+            lines("h"),
+            self.text(HANDED_BACK),
+            self.text(&format!("{PUT_OFF}%")),
+        ))
+    }
+
+    /// Milliseconds since 1970 of the row's first line in the stage, for stages that are told; NULL where it has none.
+    pub fn reached(&self) -> Option<String> {
+        let history = self.contract.history.as_ref()?;
+        history.tells.contains(&self.stage.name).then_some(())?;
+        let time = history.time.as_ref()?;
+        let columns = self.shape.related.get(&history.table)?;
+        let shape = columns.iter().find(|column| column.name == *time)?;
+        let form = column::time(self.dialect, self.contract.table.time, shape).ok()?;
+        let retry = self.status_literal(self.stage.retry).map(|literal| self.literal(literal))?;
+        let (order, state, id) = (self.quote(&history.order), self.quote(&history.state), self.id());
+        let first = format!(
+            "(SELECT h.{} {} AND h.{state} = {retry} AND h.{order} > COALESCE((SELECT MAX(o.{order}) {} AND o.{state} NOT IN \
+             ({})), 0) ORDER BY h.{order} LIMIT 1)",
+            self.quote(time),
+            self.lines(history, "h", &id),
+            self.lines(history, "o", &id),
+            self.own_states()
+        );
+        let ago = self.as_integer(&format!("({}) / 1000", self.micros_since_as(form, &first)));
+        Some(format!("({} - {ago})", self.epoch_millis()))
+    }
+
+    fn lines(&self, history: &History, alias: &str, id: &str) -> String {
+        let (from, row) = (ident::quote_path(self.dialect, &history.table), self.quote(&history.row));
+        format!("FROM {from} AS {alias} WHERE {alias}.{row} = {id}")
+    }
+
+    /// What the history holds of rows that are in this stage.
+    fn own_states(&self) -> String {
+        let held = match self.stage.claimed {
+            Claimed::State(held) => Some(held),
+            Claimed::Same => None,
+        };
+        let states = self.stage.ready.iter().copied().chain([self.stage.retry]).chain(held);
+        let literals = states.filter_map(|state| Some(self.literal(self.status_literal(state)?)));
+        literals.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Was the row not put off, or long enough ago? The time that it was put off to is not kept: it waits as after a first
+    /// failure.
+    pub fn not_put_off(&self) -> Option<String> {
+        let history = self.contract.counted_history()?;
+        let since = self.contract.due.after.and_then(|role| self.contract.column(role))?;
+        let wait = Shift::Micros(-micros(self.stage.retry_rule.schedule.delay(1, 0.0)));
+        let last = format!(
+            "SELECT h.{} {} ORDER BY h.{} DESC LIMIT 1",
+            self.quote(&history.reason),
+            self.lines(history, "h", &self.id()),
+            self.quote(&history.order)
+        );
+        let put_off = self.text(&format!("{PUT_OFF}%"));
+        let waited = format!("{} <= {}", self.instant(since), self.bound(since, &wait));
+        Some(format!("({waited} OR COALESCE(({last}), '') NOT LIKE {put_off})"))
+    }
+
+    /// SQLite's RETURNING knows the row by its table's name, never by an alias.
+    pub fn returned_id(&self) -> String {
+        format!("{}.{}", self.quote(&self.contract.table.name), self.quote(&self.contract.table.id))
+    }
+}
+
+impl Draft<'_> {
+    /// What the history says of a row that was not tried; `None` where the reason is the move's own.
+    pub fn untried_reason(
+        &self,
+        history: &History,
+        target: Target<'_>,
+        writes: &Writes<'_>,
+    ) -> Option<String> {
+        let table = self.table;
+        table.contract.counted_history().filter(|counted| counted.table == history.table)?;
+        match writes.step.transition {
+            Transition::Released => Some(table.text(HANDED_BACK)),
+            Transition::Deferred => {
+                let (mark, reason) = (table.text(PUT_OFF), self.field(Field::Reason));
+                let told = match table.dialect {
+                    Dialect::Mysql => format!("CONCAT({mark}, COALESCE({reason}, ''))"),
+                    Dialect::Postgres | Dialect::Sqlite => format!("({mark} || COALESCE({reason}, ''))"),
+                };
+                Some(self.text_into(target, &told, true))
+            }
+            _ => None,
+        }
+    }
+}
