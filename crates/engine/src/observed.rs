@@ -39,6 +39,7 @@ impl ObservedStore {
                 (transition, counter)
             })
             .collect();
+        rare(lane, contract);
         Self {
             claimed: metrics::counter!("postrider_rows_claimed_total", "lane" => lane.to_owned()),
             waited: metrics::histogram!("postrider_row_wait_seconds", "lane" => lane.to_owned()),
@@ -83,6 +84,33 @@ impl ObservedStore {
     fn rows(&self, name: &'static str, to: &'static str, rows: u64) {
         if rows > 0 {
             metrics::counter!(name, "lane" => self.lane.clone(), "to" => to).increment(rows);
+        }
+    }
+}
+
+/// What seldom happens is there from the start, at 0: a rate over it, and an alert on it, then work from the first time on.
+fn rare(lane: &str, contract: &Contract) {
+    for to in ["retry", "dead"] {
+        metrics::counter!("postrider_rows_reclaimed_total", "lane" => lane.to_owned(), "to" => to)
+            .increment(0);
+    }
+    for to in ["dead", "contract"] {
+        metrics::counter!("postrider_rows_swept_total", "lane" => lane.to_owned(), "to" => to).increment(0);
+    }
+    metrics::counter!("postrider_rows_purged_total", "lane" => lane.to_owned(), "to" => "gone").increment(0);
+    metrics::counter!("postrider_leases_lost_total", "lane" => lane.to_owned()).increment(0);
+    for verb in ["claim", "settle"] {
+        for class in ["transient", "permanent", "misconfigured"] {
+            metrics::counter!(
+                "postrider_store_errors_total", "lane" => lane.to_owned(), "verb" => verb, "class" => class
+            )
+            .increment(0);
+        }
+    }
+    if contract.stages.iter().any(|stage| stage.composer == "record") {
+        for outcome in ["published", "failed"] {
+            metrics::counter!("postrider_dead_letters_total", "lane" => lane.to_owned(), "outcome" => outcome)
+                .increment(0);
         }
     }
 }

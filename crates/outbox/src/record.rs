@@ -82,7 +82,8 @@ impl Record {
         self.header("deal_id", deal_id)
     }
 
-    /// The W3C trace context. The table needs a column for it: `Table::outbox().column("headers.traceparent", …)`.
+    /// The W3C trace context (`00-…`): the record's delivery is a part of that trace, and consumers get it as a header. A table
+    /// of your own needs a column for it: `Table::outbox().column("headers.traceparent", …)`.
     pub fn traceparent(self, traceparent: impl Into<String>) -> Self {
         self.header("traceparent", traceparent)
     }

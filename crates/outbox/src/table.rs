@@ -13,13 +13,14 @@ const ROW: [(&str, &str); 5] = [
     ("created", "created_at"),
     ("due", "next_attempt_at"),
 ];
-const RECORD: [(&str, &str); 6] = [
+const RECORD: [(&str, &str); 7] = [
     ("topic", "topic"),
     ("key", "partition_key"),
     ("payload", "payload"),
     ("dedupe", "idempotency_key"),
     ("version", "version"),
     ("headers.deal_id", "deal_id"),
+    ("headers.traceparent", "traceparent"),
 ];
 const MAIL: [(&str, &str); 15] = [
     ("to", "to_addresses"),
@@ -96,7 +97,7 @@ impl Table {
     }
 
     /// The column of a field: `table.column("payload", "body")?`. A record's headers are `headers.deal_id`,
-    /// `headers.traceparent` and so on; the reference table has only the first.
+    /// `headers.traceparent` and so on; the reference table has these two.
     pub fn column(mut self, field: &str, column: &str) -> Result<Self, Error> {
         check::name(column)?;
         let header =

@@ -25,6 +25,7 @@ mod records;
 mod reliable;
 mod secret;
 mod server;
+mod telemetry;
 mod tree;
 mod units;
 mod variables;
@@ -58,6 +59,8 @@ pub struct Settings {
     /// Relative paths in the settings start here.
     pub base: PathBuf,
     pub server: Server,
+    /// Where traces go, if anywhere.
+    pub telemetry: Option<postrider_telemetry::Settings>,
     pub stores: BTreeMap<String, StoreSettings>,
     pub transports: BTreeMap<String, TransportSettings>,
     pub queues: BTreeMap<String, QueueSettings>,

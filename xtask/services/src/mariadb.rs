@@ -32,6 +32,7 @@ impl MariaDb {
             .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])
             .arg("--innodb-log-file-size=32M")
             .arg(format!("--datadir={}", data.display()))
+            .arg(format!("--tmpdir={}", folder.path().display()))
             .current_dir(folder.path());
         server::run(&mut prepare, user)?;
         let launch = Launch {
@@ -88,6 +89,8 @@ fn arguments(port: u16, folder: &Path, durability: Durability) -> Vec<String> {
         "--no-defaults".to_owned(),
         format!("--datadir={}", at("data")),
         format!("--socket={}", at("socket")),
+        // Its user may not write elsewhere.
+        format!("--tmpdir={}", folder.display()),
         format!("--pid-file={}", at("pid")),
         format!("--port={port}"),
         "--bind-address=127.0.0.1".to_owned(),

@@ -150,6 +150,7 @@ fn arguments(port: u16, folder: &Path, durability: Durability) -> Vec<String> {
     let at = |name: &str| folder.join(name).display().to_string();
     let mut arguments = vec![
         format!("--socket={}", at("socket")),
+        format!("--tmpdir={}", folder.display()),
         format!("--pid-file={}", at("pid")),
         format!("--port={port}"),
         "--bind-address=127.0.0.1".to_owned(),

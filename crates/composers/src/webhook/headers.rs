@@ -7,8 +7,21 @@ use super::{Reason, fields};
 
 /// Bytes of all names and values: servers refuse more than some 8 to 16 KiB.
 const LIMIT: usize = 8 * 1024;
+const TRACEPARENT: &str = "traceparent";
 
+/// The row's headers, and its trace context where it has one in a column of its own.
 pub fn of_the_row(row: &Fields) -> Result<Vec<(String, String)>, Reason> {
+    let mut headers = written(row)?;
+    if let Some(parent) = fields::text(row, TRACEPARENT)?
+        && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(TRACEPARENT))
+    {
+        check(TRACEPARENT, &parent)?;
+        headers.push((TRACEPARENT.to_owned(), parent));
+    }
+    Ok(headers)
+}
+
+fn written(row: &Fields) -> Result<Vec<(String, String)>, Reason> {
     let Some(json) = fields::text(row, "headers")? else { return Ok(Vec::new()) };
     let object = match serde_json::from_str(&json) {
         Ok(Value::Object(object)) => object,

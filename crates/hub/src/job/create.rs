@@ -37,7 +37,7 @@ impl Created {
 /// One job of a batch.
 pub type Outcome = Result<Created, Error>;
 
-const COLUMNS: [Column; 31] = [
+const COLUMNS: [Column; 32] = [
     ("id", Kind::Text),
     ("external_id", Kind::Text),
     ("source", Kind::Text),
@@ -46,6 +46,7 @@ const COLUMNS: [Column; 31] = [
     ("subject", Kind::Text),
     ("event_id", Kind::Text),
     ("correlation_id", Kind::Text),
+    ("traceparent", Kind::Text),
     ("target_url", Kind::Text),
     ("protocol", Kind::Text),
     ("headers", Kind::Text),
@@ -205,6 +206,7 @@ fn fresh(dialect: Dialect, draft: &Draught) -> Fresh {
         .text("subject", new.subject.clone())
         .text("event_id", new.event_id.clone())
         .text("correlation_id", new.correlation_id.clone())
+        .text("traceparent", new.traceparent.clone())
         .text("target_url", new.target_url.clone())
         .text("protocol", name(&new.protocol))
         .text("headers", headers)

@@ -113,6 +113,9 @@ pub struct NewJob {
     /// One job per key and client: the same request again answers with the first job.
     #[schema(min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")]
     pub idempotency_key: Option<String>,
+    /// The caller's trace context, which the receiver gets as a header. It is no part of what tells requests apart.
+    #[serde(skip)]
+    pub traceparent: Option<String>,
 }
 
 /// The kind that a caller may name.

@@ -7,6 +7,7 @@ use postrider_engine::{Berth, Engine, Lane};
 use postrider_seams::store::{self, Class};
 use postrider_seams::{Dice, ThreadDice};
 use postrider_server::{Api, Figures, Lanes, Listener, Metrics};
+use postrider_telemetry::{Exporter, Seams};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -38,7 +39,9 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
     };
     let desk = Arc::new(desk);
     let engine = Engine::new(Arc::new(ThreadDice));
-    start_lanes(&desk, &engine).await?;
+    let traces = desk.settings.telemetry.clone().map(Exporter::start).transpose();
+    let traces = traces.map_err(|error| Failure::Failed(format!("[telemetry] {error}")))?;
+    start_lanes(&desk, &engine, traces.as_ref()).await?;
     let api = api::start(&desk, &engine);
     let stop = serve(listener, &engine, figures, api, desk.settings.server.metrics);
     tracing::info!(lanes = desk.settings.lanes.len(), "running");
@@ -54,6 +57,9 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
         () = signals.next() => tracing::warn!("stopped at once; rows in flight wait for their leases to run out"),
     }
     drop(stop);
+    if let Some(traces) = &traces {
+        traces.flush(FAREWELL).await;
+    }
     // All is settled by now. A connection whose statement was cut short may never be given back to its pool.
     if tokio::time::timeout(FAREWELL, desk.wiring.close()).await.is_err() {
         tracing::debug!("some connections were not closed in time");
@@ -62,13 +68,17 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// Tries each lane's store once. One that an operator must mend is an error now; one that is away is waited for.
-async fn start_lanes(desk: &Arc<Desk>, engine: &Engine) -> Result<(), Failure> {
+async fn start_lanes(
+    desk: &Arc<Desk>,
+    engine: &Engine,
+    traces: Option<&Arc<Exporter>>,
+) -> Result<(), Failure> {
     let mut waiting = Vec::new();
     let mut mistakes = Vec::new();
     for lane in &desk.settings.lanes {
         let stage = &lane.contract.stages[lane.stage].name;
         let berth = engine.announce(&lane.name, &lane.contract.name, stage);
-        match ready(desk, lane).await {
+        match ready(desk, lane, traces).await {
             Ok(ready) => waiting.push((berth, lane, Ok(ready))),
             Err(NotReady::Store(error)) if error.class != Class::Misconfigured => {
                 waiting.push((berth, lane, Err(error)));
@@ -84,7 +94,7 @@ async fn start_lanes(desk: &Arc<Desk>, engine: &Engine) -> Result<(), Failure> {
         match opened {
             Ok(ready) => berth.start(ready),
             Err(error) => {
-                tokio::spawn(wait_for_store(Arc::clone(desk), lane.clone(), berth, error));
+                tokio::spawn(wait_for_store(Arc::clone(desk), lane.clone(), traces.cloned(), berth, error));
             }
         }
     }
@@ -96,7 +106,7 @@ enum NotReady {
     Settings(Failure),
 }
 
-async fn ready(desk: &Desk, lane: &LaneSettings) -> Result<Lane, NotReady> {
+async fn ready(desk: &Desk, lane: &LaneSettings, traces: Option<&Arc<Exporter>>) -> Result<Lane, NotReady> {
     let composer = desk.wiring.composer(lane).map_err(NotReady::Settings)?;
     let transport = desk.wiring.transport(lane).map_err(NotReady::Settings)?;
     let queue = desk.wiring.queue(lane).map_err(NotReady::Settings)?;
@@ -106,13 +116,17 @@ async fn ready(desk: &Desk, lane: &LaneSettings) -> Result<Lane, NotReady> {
     if let Some(age) = lane.emails.remove_files_after {
         files::sweep(lane.clone(), Arc::clone(&store), age);
     }
+    let mut seams = Seams { store, composer, transport };
+    if let Some(traces) = traces {
+        seams = postrider_telemetry::observe(traces, &lane.name, &lane.contract.name, seams);
+    }
     Ok(Lane {
         name: lane.name.clone(),
         contract: Arc::clone(&lane.contract),
         stage: lane.stage,
-        store,
-        composer,
-        transport,
+        store: seams.store,
+        composer: seams.composer,
+        transport: seams.transport,
         queue,
         limits: lane.limits,
     })
@@ -127,14 +141,20 @@ async fn tell_strange(lane: String, table: Arc<dyn Table>) {
 }
 
 /// The database is away: the lane says so and is tried again until it can start.
-async fn wait_for_store(desk: Arc<Desk>, lane: LaneSettings, berth: Berth, mut error: store::Error) {
+async fn wait_for_store(
+    desk: Arc<Desk>,
+    lane: LaneSettings,
+    traces: Option<Arc<Exporter>>,
+    berth: Berth,
+    mut error: store::Error,
+) {
     let mut wait = FIRST_WAIT;
     loop {
         berth.waiting_for(&error);
         tracing::warn!(lane = lane.name, %error, "the lane waits for its store");
         tokio::time::sleep(wait.mul_f64(1.0 + 0.2 * ThreadDice.roll())).await;
         wait = (wait * 2).min(LONGEST_WAIT);
-        match ready(&desk, &lane).await {
+        match ready(&desk, &lane, traces.as_ref()).await {
             Ok(ready) => {
                 tracing::info!(lane = lane.name, "the store is there; the lane starts");
                 return berth.start(ready);

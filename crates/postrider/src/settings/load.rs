@@ -15,7 +15,7 @@ use super::queues::QueueSettings;
 use super::reader::{Context, Reader};
 use super::server::Server;
 use super::tree::{self, Tree};
-use super::{Settings, secret, variables};
+use super::{Settings, secret, telemetry, variables};
 
 /// What stands in where there is no file.
 /// Where the keys of `encrypted://` are named; and the file that has them where nobody set anything.
@@ -93,6 +93,7 @@ impl Settings {
             file.is_none() && !sources.variables.iter().any(|(name, _)| variables::concerns_tables(name));
         Ok(Self {
             server: written.server,
+            telemetry: written.telemetry,
             stores: written.stores.into_iter().map(|store| (store.name.clone(), store)).collect(),
             transports: written
                 .transports
@@ -130,6 +131,7 @@ fn read(file: Option<&Path>) -> Result<Tree, Mistakes> {
 /// Read, key by key; names not yet looked up.
 pub(super) struct Written {
     pub server: Server,
+    pub telemetry: Option<postrider_telemetry::Settings>,
     pub stores: Vec<StoreSettings>,
     /// All that were named, the mistaken ones too: a lane that names one is not wrong as well.
     pub store_names: Vec<String>,
@@ -159,9 +161,20 @@ impl Written {
             Some(inner) => MailSettings::read(inner, MailSettings::default()),
             None => MailSettings::default(),
         };
+        let telemetry = telemetry::read(reader.table_or_empty("telemetry"));
         let lanes = reader.tables("lanes");
         let lanes = lanes.into_iter().map(|(name, inner)| RawLane::read(name, inner, &mail)).collect();
         reader.finish();
-        Self { server, stores, store_names, transports, transport_names, queues, queue_names, lanes }
+        Self {
+            server,
+            telemetry,
+            stores,
+            store_names,
+            transports,
+            transport_names,
+            queues,
+            queue_names,
+            lanes,
+        }
     }
 }

@@ -49,6 +49,17 @@ impl<'a> Reader<'a> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
+    /// A variable of the environment, for tables that others have a say in.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        (self.context.variable)(name)
+    }
+
+    /// The table of that name; an empty one where there is none.
+    pub fn table_or_empty(&mut self, key: &'static str) -> Self {
+        let empty = Self::new(self.context, self.key(key), self.place.clone(), Tree::new());
+        self.table(key).unwrap_or(empty)
+    }
+
     /// Where this table stands.
     pub fn place(&self) -> &Place {
         &self.place

@@ -7,8 +7,9 @@ const PREFIX: &str = "POSTRIDER__";
 
 /// Could this variable lead to other tables than the built-in settings do?
 pub fn concerns_tables(name: &str) -> bool {
-    name.strip_prefix(PREFIX)
-        .is_some_and(|path| !["TRANSPORTS__", "SERVER__"].iter().any(|harmless| path.starts_with(harmless)))
+    name.strip_prefix(PREFIX).is_some_and(|path| {
+        !["TRANSPORTS__", "SERVER__", "TELEMETRY__"].iter().any(|harmless| path.starts_with(harmless))
+    })
 }
 
 /// Puts every variable of ours in its place; it wins over what the file says.

@@ -26,4 +26,5 @@ mod senders;
 mod settings;
 mod shop;
 mod suppress;
+mod telemetry;
 mod webhooks;

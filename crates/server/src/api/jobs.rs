@@ -127,6 +127,7 @@ pub async fn create(
             _ => job.idempotency_key = Some(key),
         }
     }
+    job.traceparent = traceparent(&headers);
     let (created, job) = api.hub()?.create_job(actor, job).await?;
     let status = if matches!(created, Created::Fresh { .. }) { StatusCode::CREATED } else { StatusCode::OK };
     let place = format!("/api/v1/dispatch-jobs/{}", job.id);
@@ -135,6 +136,19 @@ pub async fn create(
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)
+}
+
+/// The caller's trace, if it has one that receivers can read. A wrong one is no reason to refuse a job.
+pub(super) fn traceparent(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get("traceparent")?.to_str().ok()?.trim();
+    let parts: Vec<&str> = text.split('-').collect();
+    let lower = |part: &str, length: usize| {
+        part.len() == length
+            && part.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    };
+    let shaped = matches!(parts.as_slice(), [version, trace, span, flags]
+        if lower(version, 2) && lower(trace, 32) && lower(span, 16) && lower(flags, 2));
+    shaped.then(|| text.to_owned())
 }
 
 pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {

@@ -7,6 +7,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     subject VARCHAR(255),
     event_id VARCHAR(64),
     correlation_id VARCHAR(255),
+    traceparent VARCHAR(255),
     target_url VARCHAR(2000) NOT NULL,
     protocol VARCHAR(32) NOT NULL DEFAULT 'HTTP_WEBHOOK',
     headers LONGTEXT,

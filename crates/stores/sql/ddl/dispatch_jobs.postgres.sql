@@ -7,6 +7,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     subject varchar(255),
     event_id varchar(64),
     correlation_id varchar(255),
+    traceparent varchar(255),
     target_url varchar(2000) NOT NULL,
     protocol varchar(32) NOT NULL DEFAULT 'HTTP_WEBHOOK',
     headers text,

@@ -7,6 +7,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     subject TEXT,
     event_id TEXT,
     correlation_id TEXT,
+    traceparent TEXT,
     target_url TEXT NOT NULL,
     protocol TEXT NOT NULL DEFAULT 'HTTP_WEBHOOK',
     headers TEXT,

@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     variables LONGTEXT,
     `locale` VARCHAR(35),
     idempotency_key VARCHAR(255) UNIQUE,
+    traceparent VARCHAR(255),
     priority INT NOT NULL DEFAULT 0,
     provider_message_id VARCHAR(500),
     recipient_results LONGTEXT,

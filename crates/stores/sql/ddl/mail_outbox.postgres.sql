@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     variables text,
     "locale" varchar(35),
     idempotency_key varchar(255) UNIQUE,
+    traceparent varchar(255),
     priority integer NOT NULL DEFAULT 0,
     provider_message_id varchar(500),
     recipient_results text,

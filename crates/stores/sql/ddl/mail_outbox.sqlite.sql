@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS {table} (
     variables TEXT,
     "locale" TEXT,
     idempotency_key TEXT UNIQUE,
+    traceparent TEXT,
     priority INTEGER NOT NULL DEFAULT 0,
     provider_message_id TEXT,
     recipient_results TEXT,

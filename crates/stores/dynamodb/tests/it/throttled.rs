@@ -64,7 +64,7 @@ fn pass_on(stream: TcpStream, behind: &str, mood: &Mutex<Mood>) -> Option<()> {
             length = value.trim().parse().ok()?;
         }
         if lower.starts_with("x-amz-target:") {
-            target = line.trim().to_owned();
+            line.trim().clone_into(&mut target);
         }
         if line == "\r\n" {
             break;

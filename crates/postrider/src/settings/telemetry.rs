@@ -1,0 +1,23 @@
+//! `[telemetry]`: where traces go. Off unless somebody names a collector, here or in the variables of OpenTelemetry.
+
+use postrider_telemetry::Settings;
+
+use super::reader::Reader;
+
+/// What is wrong with a variable is told with the key that would say the same.
+pub fn read(mut reader: Reader<'_>) -> Option<Settings> {
+    let otlp = reader.text("otlp");
+    let service = reader.text("service").map(|found| found.value);
+    let ratio = reader.number("sample", 0.0..=1.0);
+    let (place, url) = match &otlp {
+        Some(found) => (found.place.clone(), Some(found.value.as_str())),
+        None => (reader.place().clone(), None),
+    };
+    let read = Settings::read(url, service.as_deref(), ratio, &|name| reader.variable(name));
+    let settings = read.unwrap_or_else(|text| {
+        reader.wrong_at(place, reader.key("otlp"), text);
+        None
+    });
+    reader.finish();
+    settings
+}

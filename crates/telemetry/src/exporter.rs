@@ -1,0 +1,207 @@
+//! Tells spans to a collector, in batches, from a bounded queue.
+//!
+//! Invariant: nobody waits for it. A full queue and a collector that does not answer cost spans, which are counted; the
+//! trouble is told once, and once more when it is over.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use metrics::Counter;
+use postrider_http::{
+    Call, Client, ClientSettings, Guard, HeaderMap, HeaderName, HeaderValue, Limits, Method, Target,
+};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::otlp::{self, Anchor};
+use crate::settings::Settings;
+use crate::span::Span;
+
+/// Spans that wait at most, some 10 MB; and settles that they are of.
+const QUEUE: usize = 16_384;
+const SETTLES: usize = 4096;
+/// Spans of one request.
+const BATCH: usize = 512;
+/// How long a batch waits to be filled.
+const LINGER: Duration = Duration::from_secs(1);
+/// Pauses before a batch is tried again; after the last it is given up.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
+/// Of an answer that nobody reads.
+const ANSWER: usize = 16 * 1024;
+
+enum Item {
+    Spans(Vec<Span>),
+    /// Everything before it is to be told now.
+    Flush(oneshot::Sender<()>),
+}
+
+/// Takes spans; cheap to share.
+pub struct Exporter {
+    queue: mpsc::Sender<Item>,
+    /// Spans in it.
+    waiting: Arc<AtomicUsize>,
+    dropped: Counter,
+    pub(crate) ratio: f64,
+}
+
+impl Exporter {
+    /// Starts the task that tells. The error says what is wrong with the settings.
+    pub fn start(settings: Settings) -> Result<Arc<Self>, String> {
+        // The collector is our operator's own choice, so no address is refused.
+        let client = ClientSettings { guard: Guard::open(), connections: 2, ..ClientSettings::default() };
+        let client = Client::new(&client)?;
+        let target = Target::parse(&settings.url).map_err(|error| error.to_string())?;
+        let headers = headers(&settings)?;
+        let (queue, items) = mpsc::channel(SETTLES);
+        let ratio = settings.ratio;
+        let waiting = Arc::<AtomicUsize>::default();
+        let teller = Teller {
+            waiting: Arc::clone(&waiting),
+            client,
+            target,
+            headers,
+            settings,
+            anchor: Anchor::now(),
+            exported: metrics::counter!("postrider_spans_exported_total"),
+            dropped: metrics::counter!("postrider_spans_dropped_total", "reason" => "collector"),
+            silent: false,
+        };
+        tokio::spawn(teller.run(items));
+        let dropped = metrics::counter!("postrider_spans_dropped_total", "reason" => "queue");
+        Ok(Arc::new(Self { queue, waiting, dropped, ratio }))
+    }
+
+    /// Never waits.
+    pub fn take(&self, spans: Vec<Span>) {
+        let count = spans.len();
+        let fits = self.waiting.fetch_add(count, Relaxed) + count <= QUEUE;
+        if !fits || self.queue.try_send(Item::Spans(spans)).is_err() {
+            self.waiting.fetch_sub(count, Relaxed);
+            self.dropped.increment(count as u64);
+        }
+    }
+
+    /// Tells what is there, within `limit`: at the end of the process.
+    pub async fn flush(&self, limit: Duration) {
+        let (told, done) = oneshot::channel();
+        let flushed = async {
+            if self.queue.send(Item::Flush(told)).await.is_ok() {
+                let _ = done.await;
+            }
+        };
+        let _ = tokio::time::timeout(limit, flushed).await;
+    }
+}
+
+fn headers(settings: &Settings) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", HeaderValue::from_static("application/json"));
+    for (name, value) in &settings.headers {
+        let wrong = || format!("header `{name}` is none that HTTP takes");
+        let mut value = HeaderValue::try_from(value.as_str()).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::try_from(name.as_str()).map_err(|_| wrong())?, value);
+    }
+    Ok(headers)
+}
+
+struct Teller {
+    waiting: Arc<AtomicUsize>,
+    client: Client,
+    target: Target,
+    headers: HeaderMap,
+    settings: Settings,
+    anchor: Anchor,
+    exported: Counter,
+    dropped: Counter,
+    /// The collector did not answer, and that was told.
+    silent: bool,
+}
+
+impl Teller {
+    async fn run(mut self, mut items: mpsc::Receiver<Item>) {
+        let mut spans: Vec<Span> = Vec::new();
+        loop {
+            let Some(first) = items.recv().await else { return };
+            let until = Instant::now() + LINGER;
+            let mut flushed = Vec::new();
+            let mut next = Some(first);
+            while let Some(item) = next {
+                match item {
+                    Item::Spans(more) => {
+                        self.waiting.fetch_sub(more.len(), Relaxed);
+                        spans.extend(more);
+                    }
+                    Item::Flush(told) => flushed.push(told),
+                }
+                let full = spans.len() >= BATCH || !flushed.is_empty();
+                next = if full {
+                    None
+                } else {
+                    tokio::time::timeout_at(until, items.recv()).await.ok().flatten()
+                };
+            }
+            for batch in spans.chunks(BATCH) {
+                self.tell(batch, flushed.is_empty()).await;
+            }
+            spans.clear();
+            for told in flushed {
+                // Whoever asked may have gone.
+                let _ = told.send(());
+            }
+        }
+    }
+
+    async fn tell(&mut self, spans: &[Span], patient: bool) {
+        let body = otlp::encode(spans, &self.settings.resource, &self.anchor);
+        let call = Call {
+            method: Method::POST,
+            target: self.target.clone(),
+            headers: self.headers.clone(),
+            body: body.into(),
+        };
+        let pauses = if patient && !self.silent { PAUSES.as_slice() } else { &[] };
+        let mut result = self.send(&call).await;
+        for pause in pauses {
+            let Err(Trouble { later: true, .. }) = &result else { break };
+            tokio::time::sleep(*pause).await;
+            result = self.send(&call).await;
+        }
+        match result {
+            Ok(()) => {
+                self.exported.increment(spans.len() as u64);
+                if std::mem::take(&mut self.silent) {
+                    tracing::info!(url = self.settings.url, "the collector takes traces again");
+                }
+            }
+            Err(trouble) => {
+                self.dropped.increment(spans.len() as u64);
+                if !std::mem::replace(&mut self.silent, true) {
+                    tracing::warn!(
+                        url = self.settings.url,
+                        error = trouble.text,
+                        "the collector does not take traces; they are dropped and counted until it does"
+                    );
+                }
+            }
+        }
+    }
+
+    async fn send(&self, call: &Call) -> Result<(), Trouble> {
+        match self.client.send(call, Limits::within(self.settings.timeout, ANSWER)).await {
+            Ok(answer) if answer.is_success() => Ok(()),
+            Ok(answer) => {
+                let later = matches!(answer.status, 429 | 502..=504);
+                Err(Trouble { later, text: format!("it answers {}", answer.status) })
+            }
+            Err(error) => Err(Trouble { later: true, text: error.to_string() }),
+        }
+    }
+}
+
+struct Trouble {
+    /// Is it worth another try?
+    later: bool,
+    text: String,
+}

@@ -1,0 +1,83 @@
+//! The trace context in what composers make: read from it, and put into it.
+
+use postrider_seams::{Claimed, Content};
+
+use crate::context::Context;
+
+/// The header, and the field of a row.
+pub const TRACEPARENT: &str = "traceparent";
+
+/// What the row itself says.
+pub fn of_row(row: &Claimed) -> Option<Context> {
+    Context::parse(row.fields.as_ref()?.get(TRACEPARENT).as_text()?)
+}
+
+/// What its composer made of it: a header of a record, of a request, or of a mail.
+pub fn of_content(content: &Content) -> Option<Context> {
+    let among = |headers: &[(String, String)]| {
+        let header = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(TRACEPARENT));
+        header.and_then(|(_, value)| Context::parse(value))
+    };
+    match content {
+        Content::Record(record) => among(&record.headers),
+        Content::Webhook(webhook) => among(&webhook.headers),
+        Content::Mail(mail) => of_mail(&mail.message),
+        Content::Nothing => None,
+    }
+}
+
+/// A header of its own line; a mail's is read, and stays as it is: it may be signed.
+fn of_mail(message: &[u8]) -> Option<Context> {
+    let mut lines = message.split(|byte| *byte == b'\n');
+    let mut line = lines.next()?;
+    while !line.is_empty() && line != b"\r" {
+        let name = line.get(..TRACEPARENT.len() + 1);
+        if name.is_some_and(|name| name.eq_ignore_ascii_case(b"traceparent:")) {
+            return Context::parse(std::str::from_utf8(&line[TRACEPARENT.len() + 1..]).ok()?);
+        }
+        line = lines.next()?;
+    }
+    None
+}
+
+/// Tells the target which span it is called by. A mail goes to people, and gets nothing that was not there.
+pub fn put(content: &mut Content, context: &Context) {
+    let headers = match content {
+        Content::Record(record) => &mut record.headers,
+        Content::Webhook(webhook) => &mut webhook.headers,
+        Content::Mail(_) | Content::Nothing => return,
+    };
+    headers.retain(|(name, _)| !name.eq_ignore_ascii_case(TRACEPARENT));
+    headers.push((TRACEPARENT.to_owned(), context.header()));
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use postrider_seams::Record;
+
+    use super::*;
+
+    const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+    #[test]
+    fn a_header_is_found_whatever_its_case_and_replaced_once() {
+        let headers = vec![("Traceparent".to_owned(), PARENT.to_owned()), ("id".to_owned(), "1".to_owned())];
+        let record = Record { topic: "t".to_owned(), key: None, payload: Bytes::new(), headers };
+        let mut content = Content::Record(record);
+        let parent = of_content(&content).unwrap();
+        assert_eq!(parent.header(), PARENT);
+        put(&mut content, &Context { span: 7, ..parent });
+        let Content::Record(record) = &content else { panic!("a record") };
+        assert_eq!(record.headers.len(), 2);
+        assert_eq!(of_content(&content).unwrap(), Context { span: 7, ..parent });
+    }
+
+    #[test]
+    fn a_mail_s_header_is_read_up_to_its_body() {
+        let mail = format!("Subject: x\r\nTraceParent: {PARENT}\r\n\r\nbody");
+        assert_eq!(of_mail(mail.as_bytes()).unwrap().header(), PARENT);
+        let body = format!("Subject: x\r\n\r\ntraceparent: {PARENT}\r\n");
+        assert_eq!(of_mail(body.as_bytes()), None);
+    }
+}

@@ -1,0 +1,203 @@
+//! One decorator per seam: each does what the one inside does, and notes when.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_seams::handoff::{Offer, Taken};
+use postrider_seams::store::{Capabilities, Class, Error, Held, Reclaimed, Settlement, SweepKind};
+use postrider_seams::{
+    Claimed, Composer, Envelope, Fields, Handoff, Lease, Outcome, RowId, Store, Transport, Want, transport,
+};
+use tokio::time::Instant;
+
+use super::story::Stories;
+use crate::exporter::Exporter;
+
+/// A lane's seams.
+pub struct Seams {
+    pub store: Arc<dyn Store>,
+    pub composer: Arc<dyn Composer>,
+    pub transport: Arc<dyn Transport>,
+}
+
+/// The same seams, watched.
+pub fn observe(exporter: &Arc<Exporter>, lane: &str, contract: &str, seams: Seams) -> Seams {
+    let stories = Arc::new(Stories::new(lane, contract, Arc::clone(exporter)));
+    Seams {
+        store: Arc::new(TracedStore { inner: seams.store, stories: Arc::clone(&stories) }),
+        composer: Arc::new(TracedComposer { inner: seams.composer, stories: Arc::clone(&stories) }),
+        transport: Arc::new(TracedTransport { inner: seams.transport, stories }),
+    }
+}
+
+struct TracedStore {
+    inner: Arc<dyn Store>,
+    stories: Arc<Stories>,
+}
+
+impl TracedStore {
+    fn handing(&self) -> Result<&dyn Handoff, Error> {
+        let none = || Error::new(Class::Misconfigured, "this store hands nothing to a queue");
+        self.inner.handoff().ok_or_else(none)
+    }
+}
+
+#[async_trait]
+impl Store for TracedStore {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn handoff(&self) -> Option<&dyn Handoff> {
+        self.inner.handoff().map(|_| self as &dyn Handoff)
+    }
+
+    async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+        let begun = Instant::now();
+        let rows = self.inner.claim(want).await?;
+        self.stories.claimed(&rows, (begun, Instant::now()));
+        Ok(rows)
+    }
+
+    async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
+        self.inner.load(leases).await
+    }
+
+    async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+        let begun = Instant::now();
+        let answers = self.inner.settle(moves).await?;
+        self.stories.settled(moves, &answers, (begun, Instant::now()));
+        Ok(answers)
+    }
+
+    async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
+        self.inner.extend(leases).await
+    }
+
+    async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
+        self.inner.reclaim(limit).await
+    }
+
+    async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
+        self.inner.sweep(sweep, limit).await
+    }
+
+    async fn purge(&self, limit: u32) -> Result<u64, Error> {
+        self.inner.purge(limit).await
+    }
+
+    async fn next_due(&self) -> Result<Option<Duration>, Error> {
+        self.inner.next_due().await
+    }
+
+    async fn wake(&self, deadline: Instant) {
+        self.inner.wake(deadline).await;
+    }
+
+    async fn lock(&self, name: &str, ttl: Duration) -> Result<bool, Error> {
+        self.inner.lock(name, ttl).await
+    }
+
+    async fn unlock(&self, name: &str) -> Result<(), Error> {
+        self.inner.unlock(name).await
+    }
+
+    async fn paused(&self, lane: &str) -> Result<bool, Error> {
+        self.inner.paused(lane).await
+    }
+
+    async fn set_paused(&self, lane: &str, paused: bool) -> Result<(), Error> {
+        self.inner.set_paused(lane, paused).await
+    }
+}
+
+#[async_trait]
+impl Handoff for TracedStore {
+    fn keeps_rows(&self) -> bool {
+        self.inner.handoff().is_some_and(Handoff::keeps_rows)
+    }
+
+    async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
+        let begun = Instant::now();
+        let taken = self.handing()?.claim_named(rows).await?;
+        self.stories.claimed(&taken.rows, (begun, Instant::now()));
+        Ok(taken)
+    }
+
+    async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
+        let begun = Instant::now();
+        let rows = self.handing()?.claim_kept(limit).await?;
+        self.stories.claimed(&rows, (begun, Instant::now()));
+        Ok(rows)
+    }
+
+    async fn offer(&self, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
+        self.handing()?.offer(offer, limit).await
+    }
+
+    async fn recall(&self, rows: &[RowId]) -> Result<u64, Error> {
+        self.handing()?.recall(rows).await
+    }
+}
+
+struct TracedComposer {
+    inner: Arc<dyn Composer>,
+    stories: Arc<Stories>,
+}
+
+#[async_trait]
+impl Composer for TracedComposer {
+    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+        let begun = Instant::now();
+        let mut made = self.inner.compose(rows).await;
+        let composed = (begun, Instant::now());
+        for (row, made) in rows.iter().zip(&mut made) {
+            self.stories.composed(row, made, composed);
+        }
+        made
+    }
+
+    fn size_limit(&self) -> u64 {
+        self.inner.size_limit()
+    }
+
+    fn dead_letter(&self, envelope: &Envelope, reason: &str) -> Option<Envelope> {
+        self.inner.dead_letter(envelope, reason)
+    }
+}
+
+struct TracedTransport {
+    inner: Arc<dyn Transport>,
+    stories: Arc<Stories>,
+}
+
+#[async_trait]
+impl Transport for TracedTransport {
+    fn batch(&self) -> usize {
+        self.inner.batch()
+    }
+
+    fn concurrency(&self) -> usize {
+        self.inner.concurrency()
+    }
+
+    fn keeps_order(&self) -> bool {
+        self.inner.keeps_order()
+    }
+
+    fn drops_repeats(&self) -> bool {
+        self.inner.drops_repeats()
+    }
+
+    async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
+        let begun = Instant::now();
+        let outcomes = self.inner.deliver(batch, deadline).await;
+        self.stories.delivered(batch, &outcomes, (begun, Instant::now()));
+        outcomes
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        self.inner.probe().await
+    }
+}
