@@ -52,7 +52,7 @@ export function layout(states, moves, size) {
     boxes,
     paths,
     main: 2 * EDGE + used.length * size.main + (used.length - 1) * size.gap + (far.length ? SLOT * 4 : 0),
-    cross: 2 * EDGE + depth + (lanes ? LANE * (lanes + 0.6) : 0),
+    cross: 2 * EDGE + depth + (lanes ? LANE * (lanes + 1.5) : 0),
   };
 }
 
@@ -100,7 +100,7 @@ function channelled(far, boxes, size, beside) {
       };
     }
     const cross = beside + lane * LANE;
-    const into = end.main - SLOT * (1 + (lane % 4));
+    const into = Math.max(3, end.main - SLOT * (1 + (lane % 4)));
     const b = { main: end.main, cross: end.cross + size.cross / 2 + SLOT * (1 + (lane % 2)) };
     const corners = [
       a,
