@@ -5,6 +5,7 @@ use std::io::Write;
 use futures::future::join_all;
 use postrider_seams::inspect::{Finding, Level};
 use postrider_seams::migrate::Options;
+use postrider_seams::store::Class;
 use serde::Serialize;
 
 use super::Desk;
@@ -69,8 +70,12 @@ async fn examine_table(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {
     match verified {
         Ok(findings) => findings,
         Err(error) => {
-            // A table that can't be opened may only lack what `migrate` would add.
-            let plan = desk.wiring.migration(lane).plan(Options::default()).await.unwrap_or_default();
+            // A table that can't be opened may only lack what `migrate` would add; of a server that is away nothing
+            // can be known.
+            let plan = match error.class {
+                Class::Transient => Vec::new(),
+                _ => desk.wiring.migration(lane).plan(Options::default()).await.unwrap_or_default(),
+            };
             let mend = Some(plan.join(";\n")).filter(|plan| !plan.is_empty());
             vec![Finding { level: Level::Error, text: error.to_string(), mend }]
         }
