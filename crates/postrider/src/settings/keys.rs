@@ -109,7 +109,8 @@ pub fn file() -> String {
         let _ = write!(text, "\n# {}\n{mark}{}\n", section.about, section.header);
         for key in &section.keys {
             let mark = if key.live { "" } else { "#" };
-            let _ = writeln!(text, "# {} ({}, default: {})", key.meaning, key.kind, key.default);
+            let is = if key.default.starts_with("required") { "" } else { "default: " };
+            let _ = writeln!(text, "# {} ({}, {is}{})", key.meaning, key.kind, key.default);
             let _ = writeln!(text, "{mark}{} = {}", key.name, key.example);
         }
     }
