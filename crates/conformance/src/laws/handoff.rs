@@ -197,6 +197,10 @@ pub(crate) async fn due_rows_are_offered_once(trial: &Trial) {
     late.insert(trial.subject.column(Role::Due).expect("it has one").to_owned(), Cell::Time(now + HOUR));
     late.insert(trial.mark(), Cell::Null);
     let late = trial.put(late).await;
+    let mut spent = trial.ready_row(8).await;
+    spent.insert(trial.subject.column(Role::Attempts).expect("it has one").to_owned(), Cell::Int(999));
+    spent.insert(trial.mark(), Cell::Null);
+    trial.put(spent).await;
     let mut expected = vec![&fresh];
     let retried;
     if trial.subject.stage().ready.len() > 1 {
