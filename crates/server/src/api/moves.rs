@@ -63,6 +63,9 @@ impl Chosen {
                 if ids.len() > 1000 {
                     return Err(Problem::invalid("ids", "must not have more than 1000 rows"));
                 }
+                if ids.iter().any(|id| !(1..=255).contains(&id.0.chars().count())) {
+                    return Err(Problem::invalid("ids", "must each have 1 to 255 characters"));
+                }
                 Ok(Which::Ids(ids.iter().map(|id| id.0.clone()).collect()))
             }
             (None, Some(state)) => {
