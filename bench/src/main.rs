@@ -96,6 +96,11 @@ enum Bench {
         #[arg(long, default_value_t = 5_000_000)]
         rows: u64,
     },
+    /// Seconds for ten jobs of one client while a million of another wait in PostgreSQL.
+    Fairness {
+        #[arg(long, default_value_t = 1_000_000)]
+        rows: u64,
+    },
     /// All of them, with their defaults.
     All,
 }
@@ -116,6 +121,7 @@ async fn main() {
         Bench::Outbox { rows, blocked } => outbox::run(report, rounds, rows, blocked).await,
         Bench::Webhook { rows } => webhook::run(report, rounds, rows).await,
         Bench::Console { rows } => console::run(report, rows).await,
+        Bench::Fairness { rows } => webhook::fairness::run(report, rows).await,
         Bench::All => {
             store::run(report, rounds, 100_000, 1_000_000).await;
             groups::run(report, rounds, 60_000).await;
@@ -127,6 +133,7 @@ async fn main() {
             emails::run(report, rounds, 5000).await;
             webhook::run(report, rounds, 30_000).await;
             console::run(report, 5_000_000).await;
+            webhook::fairness::run(report, 1_000_000).await;
         }
     }
 }

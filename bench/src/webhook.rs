@@ -4,6 +4,7 @@
 
 mod api;
 mod bare;
+pub mod fairness;
 mod noop;
 mod sink;
 mod table;

@@ -2,14 +2,18 @@
 //! dialled it plays many targets, some of which never answer.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
+const HANGING: u8 = 2;
+const SLOW: u8 = 3;
+
 const ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 17\r\n\r\n{\"received\":true}";
 
-/// Targets are 127.1.x.y; those that hang 127.2.x.y.
+/// Targets are 127.1.x.y; those that hang 127.2.x.y; one that is slow 127.3.0.1.
 pub struct Sink {
     pub port: u16,
 }
@@ -26,6 +30,15 @@ impl Sink {
         Self { port }
     }
 
+    /// The URL of a target that takes 200 ms.
+    pub fn slow_url(&self) -> String {
+        format!("http://127.{SLOW}.0.1:{}/hook", self.port)
+    }
+
+    pub fn hanging_url(&self) -> String {
+        format!("http://127.{HANGING}.0.1:{}/hook", self.port)
+    }
+
     /// The URL of a healthy target.
     pub fn url(&self, target: u64) -> String {
         format!("http://127.1.{}.{}:{}/hook", target / 250, target % 250 + 1, self.port)
@@ -33,7 +46,7 @@ impl Sink {
 }
 
 async fn answer(mut stream: TcpStream) {
-    let hangs = stream.local_addr().is_ok_and(hangs);
+    let net = stream.local_addr().map_or(0, net);
     let _ = stream.set_nodelay(true);
     let mut buffer = Vec::with_capacity(4096);
     loop {
@@ -43,15 +56,21 @@ async fn answer(mut stream: TcpStream) {
         }
         while let Some(end) = whole_request(&buffer) {
             buffer.drain(..end);
-            if !hangs && stream.write_all(ANSWER).await.is_err() {
+            if net == SLOW {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+            if net != HANGING && stream.write_all(ANSWER).await.is_err() {
                 return;
             }
         }
     }
 }
 
-fn hangs(address: SocketAddr) -> bool {
-    matches!(address.ip(), IpAddr::V4(ip) if ip.octets()[1] == 2)
+fn net(address: SocketAddr) -> u8 {
+    match address.ip() {
+        IpAddr::V4(ip) => ip.octets()[1],
+        IpAddr::V6(_) => 0,
+    }
 }
 
 /// Where the first request in the buffer ends, if all of it is there.

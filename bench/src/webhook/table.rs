@@ -142,6 +142,57 @@ impl Table {
         .await;
     }
 
+    pub fn plain_config(&self) -> &std::path::Path {
+        &self.config
+    }
+
+    /// Empties the tables and fills them with due jobs of client `a`.
+    pub async fn flood(&self, url: &str, rows: u64) {
+        let insert = format!(
+            "INSERT INTO dispatch_jobs (id, \"code\", \"source\", target_url, payload, client_id, queued_at) \
+             SELECT lpad(i::text, 13, '0'), 'shop:orders:order:created', 'bench', '{url}', '{PAYLOAD}', 'a', now() \
+             FROM generate_series(1, {rows}) AS i"
+        );
+        self.execute(&[
+            "TRUNCATE dispatch_jobs CASCADE",
+            &insert,
+            "VACUUM ANALYZE dispatch_jobs",
+            "VACUUM ANALYZE dispatch_attempts",
+            "CHECKPOINT",
+        ])
+        .await;
+    }
+
+    /// Ten due jobs of client `b`.
+    pub async fn put_ten(&self, url: &str) {
+        let insert = format!(
+            "INSERT INTO dispatch_jobs (id, \"code\", \"source\", target_url, payload, client_id, queued_at) \
+             SELECT 'B' || lpad(i::text, 12, '0'), 'shop:orders:order:created', 'bench', '{url}', '{PAYLOAD}', 'b', now() \
+             FROM generate_series(1, 10) AS i"
+        );
+        self.execute(&[&insert]).await;
+    }
+
+    /// Waits until so many jobs have a successful attempt on record.
+    pub async fn until_attempted(&self, which: &str, jobs: u64) {
+        let look = format!(
+            "SELECT count(*)::float8 FROM (SELECT 1 FROM dispatch_jobs WHERE {which} AND status = 'COMPLETED' LIMIT {jobs}) AS x"
+        );
+        let mut connection = self.connect().await;
+        while float(&mut connection, &look).await < number(jobs) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// From the first insert to the last attempt of a client's jobs.
+    pub async fn seconds_of(&self, client: &str) -> f64 {
+        let seconds = format!(
+            "SELECT extract(epoch FROM max(a.created_at) - min(j.created_at))::float8 FROM dispatch_attempts a \
+             JOIN dispatch_jobs j ON j.id = a.job_id WHERE j.client_id = '{client}'"
+        );
+        float(&mut self.connect().await, &seconds).await
+    }
+
     /// Runs the binary until every job of a healthy target has its attempt on record. The clock is PostgreSQL's: from
     /// the first attempt to the last (starting up is not what is measured), or from the first creation.
     pub async fn measure(&self, jobs: Jobs, rows: u64) -> Run {

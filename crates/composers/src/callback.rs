@@ -81,6 +81,7 @@ impl Composer for CallbackComposer {
                     signing: self.settings.secrets.clone(),
                     may_postpone: false,
                     subscription: None,
+                    client: None,
                 })),
                 detail: Detail::new(),
             })

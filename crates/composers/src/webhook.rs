@@ -62,8 +62,7 @@ impl WebhookComposer {
         let dedupe = fields::text(fields, "dedupe").map_err(|reason| rejected(&reason))?.unwrap_or(id);
         let mut webhook = draft(fields, &dedupe, self.payload_limit).map_err(|reason| rejected(&reason))?;
         if let Some(account) = fields::text(fields, "account").map_err(|reason| rejected(&reason))? {
-            let client = fields::text(fields, "client").map_err(|reason| rejected(&reason))?;
-            let credentials = self.credentials(&account, client.as_deref()).await?;
+            let credentials = self.credentials(&account, webhook.client.as_deref()).await?;
             webhook.authorization = credentials.authorization;
             webhook.signing = credentials.signing;
         }
@@ -118,6 +117,7 @@ fn draft(fields: &Fields, dedupe: &str, payload_limit: u64) -> Result<Webhook, R
         signing: Vec::new(),
         may_postpone: false,
         subscription: fields::text(fields, "subscription")?,
+        client: fields::text(fields, "client")?,
     })
 }
 

@@ -28,13 +28,22 @@ enum Turn {
 pub(crate) async fn lead(runner: Arc<Runner>) {
     let mut changed = runner.state.subscribe();
     let mut failures = 0;
+    let mut claimed = Instant::now();
+    let mut is_full = false;
     while !is_draining(&runner) {
         if !runner.state.is_open() || !holds_single_lock(&runner).await {
             // Open again, or told to drain; the time limit is for the single-claimer lock.
             let _ = tokio::time::timeout(Duration::from_secs(2), changed.changed()).await;
             continue;
         }
-        match turn(&runner, &mut failures).await {
+        let late = is_full && runner.is_fair() && claimed.elapsed() >= NEWCOMER;
+        let room = if late { Room::All } else { Room::Usual };
+        let turn = turn(&runner, room, &mut failures).await;
+        is_full = matches!(turn, Turn::NoRoom);
+        if !is_full {
+            claimed = Instant::now();
+        }
+        match turn {
             Turn::Full => runner.deep.notify_waiters(),
             Turn::Drained => {
                 let deadline = idle_deadline(&runner).await;
@@ -47,10 +56,16 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
                 }
             }
             Turn::NoRoom => {
+                if room == Room::All {
+                    // All that may be held is held. Who has most makes room, so that others are looked for again.
+                    claimed = Instant::now();
+                    runner.release(runner.waiting.give_up(runner.lane.limits.batch as usize));
+                }
                 tokio::select! {
                     biased;
                     () = runner.room.notified() => {}
                     _ = changed.changed() => {}
+                    () = tokio::time::sleep_until(claimed + NEWCOMER), if runner.is_fair() => {}
                 }
             }
             Turn::Failed(wait) => {
@@ -80,7 +95,7 @@ pub(crate) async fn assist(runner: Arc<Runner>) {
             _ = changed.changed() => continue,
         }
         while runner.state.is_open() && !runner.lane.limits.single {
-            match turn(&runner, &mut failures).await {
+            match turn(&runner, Room::Usual, &mut failures).await {
                 Turn::Full => {}
                 Turn::NoRoom => {
                     tokio::select! {
@@ -95,8 +110,20 @@ pub(crate) async fn assist(runner: Arc<Runner>) {
     }
 }
 
-async fn turn(runner: &Runner, failures: &mut u32) -> Turn {
-    let Some(limit) = reserve(runner) else { return Turn::NoRoom };
+/// How much of what may be held a claim may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// As much as claims of this size need.
+    Usual,
+    /// All: rows that take long fill the usual, and a client that comes anew must not wait for them.
+    All,
+}
+
+/// How long a lane whose clients take turns goes without a claim.
+const NEWCOMER: Duration = Duration::from_millis(500);
+
+async fn turn(runner: &Runner, room: Room, failures: &mut u32) -> Turn {
+    let Some(limit) = reserve(runner, room) else { return Turn::NoRoom };
     let asked = Instant::now();
     match runner.claim(limit).await {
         Ok(rows) => {
@@ -155,11 +182,19 @@ pub(crate) fn reserve_up_to(runner: &Runner, rows: u64) -> u64 {
 }
 
 /// Takes room for a claim. While rows wait there is time for a whole batch; else half of one is worth a round trip.
-fn reserve(runner: &Runner) -> Option<u32> {
-    let bound = runner.reach.held(&runner.lane.limits);
-    let most = u64::from(runner.reach.rows()).min(bound).max(1);
+fn reserve(runner: &Runner, room: Room) -> Option<u32> {
+    let limits = &runner.lane.limits;
+    let all = room == Room::All;
+    let bound = if all { limits.held as u64 } else { runner.reach.held(limits) };
+    let most = u64::from(if all { limits.batch } else { runner.reach.rows() }).min(bound).max(1);
     let patient = bound >= 2 * most && !runner.waiting.is_empty();
-    let least = if patient { most } else { most.div_ceil(2) };
+    let least = if all {
+        1
+    } else if patient {
+        most
+    } else {
+        most.div_ceil(2)
+    };
     let held = &runner.state.counters.held;
     let mut now = held.load(Relaxed);
     loop {

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::batch::{HeldRow, LeaseRef};
 use crate::ended::Ended;
 use crate::runner::Runner;
-use crate::waiting::{Share, Taken};
+use crate::waiting::{Portion, Taken};
 use crate::{decide, letters, ordered, prober};
 
 /// A delivery is not begun on a lease that ends sooner than this, or than a quarter of it where leases are short.
@@ -30,14 +30,14 @@ pub(crate) async fn run(runner: Arc<Runner>) {
     let workers = runner.workers();
     loop {
         let most = runner.pace.share(runner.transport.batch());
-        let share = Share { most, workers, whole_runs: runner.transport.keeps_order() };
-        let rows = match runner.waiting.take(share).await {
-            None => return,
-            Some(Taken::Runs(runs)) => {
+        let portion = Portion { most, workers, whole_runs: runner.transport.keeps_order() };
+        let Some((taken, _begun)) = runner.waiting.take(portion).await else { return };
+        let rows = match taken {
+            Taken::Runs(runs) => {
                 ordered::deliver(&runner, runs, most).await;
                 continue;
             }
-            Some(Taken::Rows(rows)) => rows,
+            Taken::Rows(rows) => rows,
         };
         let (inline, large): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.fields.is_some());
         deliver(&runner, inline).await;

@@ -6,6 +6,7 @@
 mod aliases;
 mod batch;
 mod claimer;
+mod crowd;
 mod decide;
 mod deliverer;
 mod ended;

@@ -16,14 +16,14 @@ use tokio::sync::{Notify, RwLock, Semaphore, SemaphorePermit};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, HeldRow};
 use crate::ended::{Ended, EndedRows};
 use crate::lane::Lane;
 use crate::observed::{ObservedStore, ObservedTransport};
 use crate::pace::Pace;
 use crate::reach::Reach;
 use crate::state::{LaneState, Phase, StoreTrouble};
-use crate::waiting::Waiting;
+use crate::waiting::{Run, Waiting};
 use crate::{claimer, deliverer, keeper, nets, ordered, pointers, prober, settler, watchdog};
 
 /// What the parts of one lane share.
@@ -67,6 +67,7 @@ impl Runner {
         let transport: Arc<dyn Transport> =
             Arc::new(ObservedTransport::new(&lane.name, Arc::clone(&lane.transport)));
         let reach = Reach::new(&lane.limits);
+        let waiting = Waiting::with_room(bounded_room(&lane, &*transport));
         let kib = usize::try_from(lane.limits.bytes / 1024).unwrap_or(Semaphore::MAX_PERMITS);
         Arc::new(Self {
             bytes: Semaphore::new(kib.clamp(1, Semaphore::MAX_PERMITS)),
@@ -75,7 +76,7 @@ impl Runner {
             transport,
             dice,
             state,
-            waiting: Waiting::default(),
+            waiting,
             ended: EndedRows::default(),
             batches: Mutex::default(),
             gate: RwLock::new(()),
@@ -135,9 +136,17 @@ impl Runner {
         Duration::from_millis(planned).mul_f64(1.0 + 0.2 * self.dice.roll())
     }
 
+    /// Do clients take turns on this lane?
+    pub fn is_fair(&self) -> bool {
+        self.lane.contract.claim.fair.is_some()
+    }
+
     /// Hands back rows that were never tried.
     pub fn release_waiting(&self) {
-        let (rows, runs) = self.waiting.take_all();
+        self.release(self.waiting.take_all());
+    }
+
+    pub fn release(&self, (rows, runs): (Vec<HeldRow>, Vec<Run>)) {
         let rows = rows.into_iter().map(|row| Ended::released(row.lease));
         self.ended.push(rows.chain(runs.into_iter().filter_map(ordered::give_back)).collect());
     }
@@ -210,8 +219,18 @@ impl Runner {
 
     /// Deliveries at once: as many as the lane allows and the transport can use.
     pub fn workers(&self) -> usize {
-        self.lane.limits.concurrency.min(self.transport.concurrency()).max(1)
+        workers(&self.lane, &*self.transport)
     }
+}
+
+fn workers(lane: &Lane, transport: &dyn Transport) -> usize {
+    lane.limits.concurrency.min(transport.concurrency()).max(1)
+}
+
+/// The deliveries that clients share, where each is of one row: a slow receiver then takes up exactly one.
+fn bounded_room(lane: &Lane, transport: &dyn Transport) -> Option<usize> {
+    let shared = lane.contract.claim.fair.is_some() && transport.batch() == 1;
+    shared.then(|| workers(lane, transport).min(lane.limits.held))
 }
 
 /// Waits for all; a panic in a part is a bug of ours, and it must not pass in silence.

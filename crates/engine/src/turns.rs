@@ -1,71 +1,110 @@
-//! Rows that wait, turn and turn about: however many of one share wait, those of another are next but one.
+//! What waits, turn and turn about: however much of one share waits, another's is next but one.
 //!
-//! Invariant: a share is in the round exactly while it has rows.
+//! Invariant: a share is in the round exactly while something of it waits.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::batch::HeldRow;
 
-#[derive(Debug, Default)]
-pub(crate) struct Turns {
-    /// Of rows that say no share: one like the others, and all there is on most lanes.
-    plain: VecDeque<HeldRow>,
-    shares: HashMap<Arc<str>, VecDeque<HeldRow>>,
-    round: VecDeque<Arc<str>>,
-    /// Whose turn it is, where both wait.
-    plain_next: bool,
-    rows: usize,
+/// Whose turn it is. Rows that say no share are one like the others, and all there is on most lanes.
+pub(crate) type Share = Option<Arc<str>>;
+
+/// Something that has its turn when its share has.
+pub(crate) trait Shared {
+    fn share(&self) -> Share;
 }
 
-impl Turns {
+impl Shared for HeldRow {
+    fn share(&self) -> Share {
+        self.row.share.clone()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Turns<T> {
+    shares: HashMap<Share, VecDeque<T>>,
+    round: VecDeque<Share>,
+    count: usize,
+}
+
+impl<T> Default for Turns<T> {
+    fn default() -> Self {
+        Self { shares: HashMap::new(), round: VecDeque::new(), count: 0 }
+    }
+}
+
+impl<T: Shared> Turns<T> {
     pub fn len(&self) -> usize {
-        self.rows
+        self.count
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rows == 0
+        self.count == 0
     }
 
-    pub fn push(&mut self, held: HeldRow) {
-        self.rows += 1;
-        let Some(share) = held.row.share.clone() else { return self.plain.push_back(held) };
-        let waiting = self.shares.entry(Arc::clone(&share)).or_default();
+    pub fn push(&mut self, one: T) {
+        self.count += 1;
+        let share = one.share();
+        let waiting = self.shares.entry(share.clone()).or_default();
         if waiting.is_empty() {
             self.round.push_back(share);
         }
-        waiting.push_back(held);
+        waiting.push_back(one);
     }
 
-    /// Up to `most` rows, one of each share in turn.
-    pub fn take(&mut self, most: usize) -> Vec<HeldRow> {
-        let rows = most.min(self.rows);
-        self.rows -= rows;
-        if self.round.is_empty() {
-            return self.plain.drain(..rows).collect();
-        }
-        let mut taken = Vec::with_capacity(rows);
-        while taken.len() < rows {
-            taken.extend(self.next());
-        }
-        taken
-    }
-
-    fn next(&mut self) -> Option<HeldRow> {
-        let plain = !self.plain.is_empty() && (self.plain_next || self.round.is_empty());
-        self.plain_next = !plain;
-        if plain {
-            return self.plain.pop_front();
-        }
-        let share = self.round.pop_front()?;
+    /// The first of the next share that may go.
+    pub fn next(&mut self, may: impl Fn(&Share) -> bool) -> Option<T> {
+        let at = self.round.iter().position(may)?;
+        // Those that may not go keep their place: theirs is the next turn once they may.
+        let share = self.round.remove(at)?;
         let waiting = self.shares.get_mut(&share)?;
-        let next = waiting.pop_front();
+        let one = waiting.pop_front();
         if waiting.is_empty() {
             self.shares.remove(&share);
         } else {
             self.round.push_back(share);
         }
-        next
+        self.count -= usize::from(one.is_some());
+        one
+    }
+
+    /// Up to `most`, one of each share in turn.
+    pub fn take(&mut self, most: usize) -> Vec<T> {
+        let count = most.min(self.count);
+        if let [only] = self.round.make_contiguous()
+            && let Some(waiting) = self.shares.get_mut(only)
+            && count < waiting.len()
+        {
+            self.count -= count;
+            return waiting.drain(..count).collect();
+        }
+        std::iter::from_fn(|| self.next(|_| true)).take(count).collect()
+    }
+
+    /// The first of the next share.
+    pub fn peek(&self) -> Option<&T> {
+        self.shares.get(self.round.front()?)?.front()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.shares.values().flatten()
+    }
+
+    /// The last of the share that has most, about so many by `size`; the first of each share stays.
+    pub fn give_up(&mut self, most: usize, size: impl Fn(&T) -> usize) -> Vec<T> {
+        let mut given = Vec::new();
+        let Some(waiting) = self.shares.values_mut().max_by_key(|waiting| waiting.len()) else {
+            return given;
+        };
+        let mut left = most;
+        while left > 0 && waiting.len() > 1 {
+            let Some(last) = waiting.pop_back() else { break };
+            left = left.saturating_sub(size(&last).max(1));
+            given.push(last);
+        }
+        self.count -= given.len();
+        given
     }
 }
 
@@ -106,17 +145,42 @@ mod tests {
         (0..100).for_each(|id| turns.push(row(id, Some("a"))));
         turns.push(row(100, Some("b")));
         turns.push(row(101, None));
-        let first = ids(&turns.take(4));
+        let first = ids(&turns.take(3));
         assert!(first.contains(&RowId::Int(100)) && first.contains(&RowId::Int(101)), "{first:?}");
-        assert_eq!(turns.len(), 98);
-        assert_eq!(turns.take(usize::MAX).len(), 98);
-        assert!(turns.is_empty() && turns.shares.is_empty());
+        assert_eq!(turns.len(), 99);
+        assert_eq!(turns.take(usize::MAX).len(), 99);
+        assert!(turns.is_empty() && turns.shares.is_empty() && turns.round.is_empty());
     }
 
     #[test]
     fn rows_of_one_share_keep_their_order() {
         let mut turns = Turns::default();
         (0..5).for_each(|id| turns.push(row(id, Some("a"))));
-        assert_eq!(ids(&turns.take(5)), (0..5).map(RowId::Int).collect::<Vec<_>>());
+        assert_eq!(ids(&turns.take(2)), [RowId::Int(0), RowId::Int(1)]);
+        assert_eq!(ids(&turns.take(5)), [RowId::Int(2), RowId::Int(3), RowId::Int(4)]);
+    }
+
+    #[test]
+    fn j9_who_has_most_gives_up_its_last() {
+        let mut turns = Turns::default();
+        (0..5).for_each(|id| turns.push(row(id, Some("a"))));
+        turns.push(row(9, Some("b")));
+        assert_eq!(ids(&turns.give_up(2, |_| 1)), [RowId::Int(4), RowId::Int(3)]);
+        assert_eq!(turns.give_up(9, |_| 1).len(), 2, "its first stays");
+        assert!(turns.give_up(9, |_| 1).is_empty());
+        assert_eq!(ids(&turns.take(9)), [RowId::Int(0), RowId::Int(9)]);
+        assert!(turns.is_empty());
+    }
+
+    #[test]
+    fn j9_a_share_that_may_not_go_holds_up_no_other() {
+        let mut turns = Turns::default();
+        (0..3).for_each(|id| turns.push(row(id, Some("a"))));
+        turns.push(row(9, Some("b")));
+        let not_a = |share: &Share| share.as_deref() != Some("a");
+        assert_eq!(turns.next(not_a).map(|held| held.row.lease.id), Some(RowId::Int(9)));
+        assert!(turns.next(not_a).is_none());
+        assert_eq!(turns.len(), 3);
+        assert_eq!(turns.next(|_| true).map(|held| held.row.lease.id), Some(RowId::Int(0)));
     }
 }

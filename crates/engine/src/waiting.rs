@@ -1,5 +1,5 @@
-//! Rows that were claimed and wait for a delivery, those of an ordered group as one run. Bounded by the claimer, which
-//! never holds more than its limit.
+//! Rows that were claimed and wait for a delivery, those of an ordered group as one run. Clients take turns (`turns.rs`), and
+//! none can have all deliveries (`crowd.rs`). Bounded by the claimer, which never holds more than its limit.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::batch::HeldRow;
-use crate::turns::Turns;
+use crate::crowd::Crowd;
+use crate::turns::{Share, Shared, Turns};
 
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
@@ -19,10 +20,18 @@ pub(crate) struct Waiting {
 /// all are settled.
 pub(crate) type Run = VecDeque<HeldRow>;
 
+impl Shared for Run {
+    fn share(&self) -> Share {
+        self.front().and_then(Shared::share)
+    }
+}
+
 #[derive(Debug, Default)]
 struct Inner {
-    rows: Turns,
-    runs: VecDeque<Run>,
+    rows: Turns<HeldRow>,
+    runs: Turns<Run>,
+    /// Deliveries under way.
+    crowd: Crowd,
     /// Turn and turn about, where both wait.
     runs_next: bool,
     /// Takers that found nothing and wait.
@@ -37,41 +46,83 @@ pub(crate) enum Taken {
     Runs(Vec<Run>),
 }
 
+/// A delivery under way; dropped when it is over.
+#[derive(Debug)]
+pub(crate) struct Begun<'a> {
+    waiting: &'a Waiting,
+    share: Share,
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        let mut inner = self.waiting.lock();
+        inner.crowd.ended(&self.share);
+        if !inner.is_empty() {
+            self.waiting.arrived.notify_one();
+        }
+    }
+}
+
 impl Inner {
     fn is_empty(&self) -> bool {
         self.rows.is_empty() && self.runs.is_empty()
     }
 
-    fn take(&mut self, share: Share) -> Taken {
+    /// `None` where nothing may go.
+    fn take(&mut self, portion: Portion) -> Option<(Taken, Share)> {
+        if self.is_empty() {
+            return None;
+        }
         let runs = !self.runs.is_empty() && (self.runs_next || self.rows.is_empty());
+        if self.crowd.is_bounded() {
+            return self.take_one(runs);
+        }
         self.runs_next = !runs;
-        let even = |waiting: usize| waiting.div_ceil(share.workers.max(1)).clamp(1, share.most.max(1));
+        let even = |waiting: usize| waiting.div_ceil(portion.workers.max(1)).clamp(1, portion.most.max(1));
         if !runs {
             let rows = even(self.rows.len());
-            return Taken::Rows(self.rows.take(rows));
+            return Some((Taken::Rows(self.rows.take(rows)), None));
         }
-        if !share.whole_runs {
+        if !portion.whole_runs {
             // One row of each goes, and the runs come back: shared with all workers, busy ones too, the calls would
             // soon be of one row.
-            let runs = self.runs.len().div_ceil(self.idle + 1).clamp(1, share.most.max(1));
-            return Taken::Runs(self.runs.drain(..runs).collect());
+            let runs = self.runs.len().div_ceil(self.idle + 1).clamp(1, portion.most.max(1));
+            return Some((Taken::Runs(self.runs.take(runs)), None));
         }
         let mut taken: Vec<Run> = Vec::new();
         let (mut rows, most_runs) = (0, even(self.runs.len()));
-        while let Some(run) = self.runs.front() {
+        while let Some(run) = self.runs.peek() {
             rows += run.len();
-            if !taken.is_empty() && (taken.len() >= most_runs || rows > share.most) {
+            if !taken.is_empty() && (taken.len() >= most_runs || rows > portion.most) {
                 break;
             }
-            taken.extend(self.runs.pop_front());
+            taken.extend(self.runs.take(1));
         }
-        Taken::Runs(taken)
+        Some((Taken::Runs(taken), None))
+    }
+
+    /// One row of a share that may have one more.
+    fn take_one(&mut self, runs_first: bool) -> Option<(Taken, Share)> {
+        for runs in [runs_first, !runs_first] {
+            let may = |share: &Share| self.crowd.may(share);
+            let taken = if runs {
+                self.runs.next(may).map(|run| (run.share(), Taken::Runs(vec![run])))
+            } else {
+                self.rows.next(may).map(|row| (row.share(), Taken::Rows(vec![row])))
+            };
+            if let Some((share, taken)) = taken {
+                self.runs_next = !runs;
+                self.crowd.began(share.clone());
+                return Some((taken, share));
+            }
+        }
+        None
     }
 }
 
 /// How much one delivery takes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Share {
+pub(crate) struct Portion {
     /// Rows at most.
     pub most: usize,
     /// Deliveries that share what waits.
@@ -81,6 +132,13 @@ pub(crate) struct Share {
 }
 
 impl Waiting {
+    /// With so many deliveries at once, one row each, that no share may have all; `None` where calls carry many rows,
+    /// or rows say no share.
+    pub fn with_room(room: Option<usize>) -> Self {
+        let inner = Inner { crowd: Crowd::with_room(room), ..Inner::default() };
+        Self { inner: Mutex::new(inner), ..Self::default() }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -104,7 +162,9 @@ impl Waiting {
             });
             runs[at].push_back(held);
         }
-        inner.runs.extend(runs);
+        for run in runs {
+            inner.runs.push(run);
+        }
         // One permit is stored at most, so a worker that takes rows wakes the next while any are left.
         self.arrived.notify_one();
     }
@@ -112,7 +172,7 @@ impl Waiting {
     /// What is left of a run waits its turn again, behind the others.
     pub fn put_back(&self, run: Run) {
         if !run.is_empty() {
-            self.lock().runs.push_back(run);
+            self.lock().runs.push(run);
             self.arrived.notify_one();
         }
     }
@@ -129,20 +189,19 @@ impl Waiting {
 
     /// What one delivery is about: an even share of what waits, so that a short queue is spread over all workers
     /// (latency) and a long one goes in full batches (throughput). `None` once closed and empty.
-    pub async fn take(&self, share: Share) -> Option<Taken> {
+    pub async fn take(&self, portion: Portion) -> Option<(Taken, Begun<'_>)> {
         let mut idle = 0;
         loop {
             {
                 let mut inner = self.lock();
                 inner.idle -= std::mem::take(&mut idle);
-                if !inner.is_empty() {
-                    let taken = inner.take(share);
+                if let Some((taken, share)) = inner.take(portion) {
                     if !inner.is_empty() {
                         self.arrived.notify_one();
                     }
-                    return Some(taken);
+                    return Some((taken, Begun { waiting: self, share }));
                 }
-                if inner.closed {
+                if inner.closed && inner.is_empty() {
                     // The next waiter must see it too.
                     self.arrived.notify_one();
                     return None;
@@ -157,7 +216,16 @@ impl Waiting {
     /// Everything that waits, to be handed back.
     pub fn take_all(&self) -> (Vec<HeldRow>, Vec<Run>) {
         let mut inner = self.lock();
-        (inner.rows.take(usize::MAX), inner.runs.drain(..).collect())
+        (inner.rows.take(usize::MAX), inner.runs.take(usize::MAX))
+    }
+
+    /// The last of whoever has most waiting, about so many rows, to be handed back for others to have room.
+    pub fn give_up(&self, most: usize) -> (Vec<HeldRow>, Vec<Run>) {
+        let mut inner = self.lock();
+        let rows = inner.rows.give_up(most, |_| 1);
+        let left = most.saturating_sub(rows.len());
+        let runs = if left == 0 { Vec::new() } else { inner.runs.give_up(left, Run::len) };
+        (rows, runs)
     }
 
     /// No more rows will come; takers finish what is there.

@@ -104,6 +104,8 @@ pub struct Webhook {
     pub may_postpone: bool,
     /// Who asked for it, should the receiver be gone for good.
     pub subscription: Option<String>,
+    /// Whose it is: clients that share a host take turns at it.
+    pub client: Option<String>,
 }
 
 /// What became of one recipient.

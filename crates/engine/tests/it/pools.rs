@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_contract::Contract;
-use postrider_engine::{Engine, Lane};
+use postrider_engine::{Engine, Lane, Limits};
 use postrider_seams::{
     Composer, Envelope, Failure, Inspect as _, Outcome, Receipt, Transport, Value, inspect, transport,
 };
@@ -55,6 +55,8 @@ struct Receiver {
     most: Mutex<HashMap<char, usize>>,
     ended: Mutex<Vec<(String, Instant)>>,
     refuses: Option<&'static str>,
+    /// Deliveries of this kind hang for as long as nobody would wait.
+    hangs: Option<char>,
 }
 
 impl Receiver {
@@ -75,7 +77,7 @@ impl Transport for Receiver {
     }
 
     fn concurrency(&self) -> usize {
-        8
+        16
     }
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
@@ -89,7 +91,8 @@ impl Transport for Receiver {
             let most = most.entry(kind).or_default();
             *most = (*most).max(*now);
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        let hangs = self.hangs == Some(kind);
+        tokio::time::sleep(if hangs { 10 * MINUTE } else { Duration::from_millis(20) }).await;
         *self.under.lock().expect("no panic").entry(kind).or_default() -= 1;
         self.ended.lock().expect("no panic").push((row.clone(), Instant::now()));
         vec![if self.refuses == Some(row.as_str()) {
@@ -105,6 +108,10 @@ impl Transport for Receiver {
 }
 
 fn start(table: &Arc<MemoryTable>, receiver: &Arc<Receiver>, worker: &str) -> Engine {
+    start_with(table, receiver, worker, limits())
+}
+
+fn start_with(table: &Arc<MemoryTable>, receiver: &Arc<Receiver>, worker: &str, limits: Limits) -> Engine {
     let engine = Engine::new(Arc::new(Even));
     let composer: Arc<dyn Composer> = Arc::new(Plain { limit: 1024 * 1024 });
     engine.start(Lane {
@@ -115,7 +122,7 @@ fn start(table: &Arc<MemoryTable>, receiver: &Arc<Receiver>, worker: &str) -> En
         composer,
         transport: Arc::clone(receiver) as Arc<dyn Transport>,
         queue: None,
-        limits: limits(),
+        limits,
     });
     engine
 }
@@ -184,6 +191,21 @@ async fn j9_ten_jobs_of_one_client_do_not_wait_for_thousands_of_another() {
     until("all of b", MINUTE, || receiver.ended('b').len() == 10).await;
     assert!(began.elapsed() < Duration::from_secs(2), "took {:?}", began.elapsed());
     assert!(receiver.ended('a').len() < 3000, "a has not gone first");
+}
+
+#[tokio::test(start_paused = true)]
+async fn j9_a_client_whose_receivers_hang_holds_up_no_other() {
+    let table = table();
+    fill(&table, "a", 500, "a", None);
+    let receiver = Arc::new(Receiver { hangs: Some('a'), ..Receiver::default() });
+    let limits = Limits { concurrency: 16, timeout: 20 * MINUTE, ..limits() };
+    let _engine = start_with(&table, &receiver, "one", limits);
+    until("the lane is full", MINUTE, || count(&table, "IN_PROGRESS") == 40).await;
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!(receiver.most('a'), 14, "all but an eighth");
+    fill(&table, "b", 10, "b", None);
+    until("all of b", Duration::from_secs(5), || receiver.ended('b').len() == 10).await;
+    assert!(receiver.ended('a').is_empty());
 }
 
 #[tokio::test(start_paused = true)]

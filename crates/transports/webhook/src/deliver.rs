@@ -76,7 +76,7 @@ impl Webhooks {
             Err(error) => return classify::error(&error, context(std::time::Duration::ZERO)).0,
         };
         let host = self.hosts.host(&target.origin());
-        let turn = match host.turn(deadline).await {
+        let turn = match host.turn(webhook.client.as_deref(), deadline).await {
             Ok(turn) => turn,
             Err(put_off) => return put_off,
         };

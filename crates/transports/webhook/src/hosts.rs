@@ -1,8 +1,8 @@
 //! What is known about each host: its breaker, its hold (Retry-After), and how much of us it gets.
 //!
 //! A host starts with few requests at once and gets more with each success, up to its limit; a failure halves that. So
-//! a host that hangs holds a handful of deliveries, never a whole lane. What it turns away was never tried: the row
-//! is deferred, and costs nothing.
+//! a host that hangs holds a handful of deliveries, never a whole lane. Clients that share a host take turns at it
+//! (`line.rs`). What it turns away was never tried: the row is deferred, and costs nothing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,11 +10,13 @@ use std::time::Duration;
 
 use postrider_http::{Admission, Breaker, BreakerSettings};
 use postrider_seams::{Dice, Failure, Outcome, ThreadDice};
-use tokio::sync::Notify;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 use crate::classify::Health;
+use line::{Client, Line};
 
+mod line;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +24,10 @@ mod tests;
 const START: usize = 2;
 /// How long a delivery waits for its turn at a busy host.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// The same for the first few of each client while others wait as well: their turn comes, and a row that was put off
+/// would have to come back to the end of the line.
+const LONG_PATIENCE: Duration = Duration::from_secs(10);
+const FIRST_FEW: usize = 16;
 const BUSY: &str = "is busy";
 /// How long its row is put off then: up to four times as long as the host has been stuck, within these.
 const SHORTEST_PUT_OFF: Duration = Duration::from_secs(1);
@@ -39,7 +45,6 @@ pub(crate) struct Host {
     name: Arc<str>,
     limit: usize,
     state: Mutex<State>,
-    freed: Notify,
 }
 
 struct State {
@@ -50,12 +55,27 @@ struct State {
     share: usize,
     /// When a request last came back, or the host was first seen.
     moved: Instant,
+    /// What a request that succeeds takes, about.
+    takes: Duration,
+    line: Line<oneshot::Sender<Result<Turn, Outcome>>>,
+    /// Requests in flight, by client.
+    flying: HashMap<Client, usize>,
 }
 
 /// The right to make one request. Tell what came of it; dropped without, it counts as not made.
 pub(crate) struct Turn {
     host: Arc<Host>,
+    client: Client,
+    began: Instant,
     told: bool,
+}
+
+/// A place in a host's line; dropped, it is left.
+struct Place {
+    host: Arc<Host>,
+    client: Client,
+    ticket: u64,
+    answer: oneshot::Receiver<Result<Turn, Outcome>>,
 }
 
 impl Hosts {
@@ -86,61 +106,86 @@ impl Host {
             in_flight: 0,
             share: START.min(limit),
             moved: Instant::now(),
+            takes: Duration::ZERO,
+            line: Line::default(),
+            flying: HashMap::new(),
         };
-        Self { name, limit, state: Mutex::new(state), freed: Notify::new() }
+        Self { name, limit, state: Mutex::new(state) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_forgettable(self: &Arc<Self>) -> bool {
+    fn is_forgettable(&self) -> bool {
         let state = self.lock();
-        state.in_flight == 0 && state.held_until.is_none() && state.breaker.is_closed()
+        state.in_flight == 0
+            && state.line.is_empty()
+            && state.held_until.is_none()
+            && state.breaker.is_closed()
     }
 
-    /// Waits a moment for a turn, no longer than until `deadline`; `Err` holds why the row is put off.
-    pub async fn turn(self: &Arc<Self>, deadline: Instant) -> Result<Turn, Outcome> {
-        let until = deadline.min(Instant::now() + PATIENCE);
+    /// Waits for a turn, no longer than until `deadline`; `Err` holds why the row is put off.
+    pub async fn turn(self: &Arc<Self>, client: Option<&str>, deadline: Instant) -> Result<Turn, Outcome> {
+        let began = Instant::now();
+        let mut place = match self.ask(client, began) {
+            Asked::Waits(place) => place,
+            Asked::Answered(answer) => return answer,
+        };
+        let last = deadline.min(began + LONG_PATIENCE);
+        let mut until = last.min(began + PATIENCE);
         loop {
-            // Registered before the look, so that a turn that comes free in between is not missed.
-            let freed = self.freed.notified();
-            match self.ask(Instant::now()) {
-                Asked::Go => return Ok(Turn { host: Arc::clone(self), told: false }),
-                Asked::PutOff(after, why) => return Err(self.put_off(after, why)),
-                Asked::Full => {}
-            }
-            if timeout_at(until, freed).await.is_err() {
-                let stuck = self.lock().moved.elapsed();
-                return Err(self.put_off(stuck, BUSY));
+            match timeout_at(until, &mut place.answer).await {
+                Ok(Ok(answer)) => return answer,
+                Err(_) if until < last && place.may_stay() => {
+                    until = last.min(Instant::now() + PATIENCE);
+                }
+                _ => return place.give_up(),
             }
         }
     }
 
-    fn ask(&self, now: Instant) -> Asked {
+    /// A place in the line where the host is busy; else the answer.
+    fn ask(self: &Arc<Self>, client: Option<&str>, now: Instant) -> Asked {
         let mut state = self.lock();
-        if let Some(until) = state.held_until {
-            if now < until {
-                return Asked::PutOff(until - now, "asked to be left alone");
+        let client: Client = client.map(Into::into);
+        let (after, why) = match state.admit(now) {
+            Admitted::Go => return Asked::Answered(Ok(self.begin(&mut state, client, now))),
+            Admitted::PutOff(after, why) => (after, why),
+            Admitted::Full if state.is_moving(now) => {
+                let (tell, answer) = oneshot::channel();
+                let ticket = state.line.join(&client, tell);
+                return Asked::Waits(Place { host: Arc::clone(self), client, ticket, answer });
             }
-            state.held_until = None;
+            Admitted::Full => (state.stuck(now), BUSY),
+        };
+        Asked::Answered(Err(self.put_off(after, why)))
+    }
+
+    fn begin(self: &Arc<Self>, state: &mut State, client: Client, now: Instant) -> Turn {
+        *state.flying.entry(client.clone()).or_default() += 1;
+        Turn { host: Arc::clone(self), client, began: now, told: false }
+    }
+
+    /// Gives what came free to those who wait, each client in its turn; if the host is to be left alone now, tells them so.
+    fn serve(self: &Arc<Self>) {
+        loop {
+            let now = Instant::now();
+            let mut state = self.lock();
+            if state.line.is_empty() {
+                return;
+            }
+            let put_off = match state.admit(now) {
+                Admitted::Full => return,
+                Admitted::Go => None,
+                Admitted::PutOff(after, why) => Some(self.put_off(after, why)),
+            };
+            let Some((client, next)) = state.line.next() else { return };
+            let answer = put_off.map_or_else(|| Ok(self.begin(&mut state, client, now)), Err);
+            // A turn that nobody takes any more comes back here when it is dropped, which needs the lock.
+            drop(state);
+            let _ = next.send(answer);
         }
-        if let Some(left) = state.breaker.open_for(now) {
-            return Asked::PutOff(left, "keeps failing");
-        }
-        if state.in_flight >= state.share {
-            let stuck = now.saturating_duration_since(state.moved);
-            let waits = stuck < PATIENCE && state.breaker.is_closed();
-            return if waits { Asked::Full } else { Asked::PutOff(stuck, BUSY) };
-        }
-        if let Admission::Wait(wait) = state.breaker.admit(now) {
-            return Asked::PutOff(wait, "keeps failing");
-        }
-        if state.in_flight == 0 {
-            state.moved = now;
-        }
-        state.in_flight += 1;
-        Asked::Go
     }
 
     /// Spread, so that rows that were put off together do not come back together: those of a busy host widely, because
@@ -159,10 +204,81 @@ impl Host {
 }
 
 enum Asked {
+    /// It is busy.
+    Waits(Place),
+    Answered(Result<Turn, Outcome>),
+}
+
+enum Admitted {
+    /// One more is in flight now.
     Go,
-    /// Its turns are all taken, and come free quickly.
     Full,
     PutOff(Duration, &'static str),
+}
+
+impl State {
+    fn admit(&mut self, now: Instant) -> Admitted {
+        if let Some(until) = self.held_until {
+            if now < until {
+                return Admitted::PutOff(until - now, "asked to be left alone");
+            }
+            self.held_until = None;
+        }
+        if let Some(left) = self.breaker.open_for(now) {
+            return Admitted::PutOff(left, "keeps failing");
+        }
+        if self.in_flight >= self.share {
+            return Admitted::Full;
+        }
+        if let Admission::Wait(wait) = self.breaker.admit(now) {
+            return Admitted::PutOff(wait, "keeps failing");
+        }
+        if self.in_flight == 0 {
+            self.moved = now;
+        }
+        self.in_flight += 1;
+        Admitted::Go
+    }
+
+    /// Has another client requests here, or waits?
+    fn is_shared(&self, client: &Client) -> bool {
+        self.line.clients() > 1 || self.flying.keys().any(|other| other != client)
+    }
+
+    fn stuck(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.moved)
+    }
+
+    /// Do its turns come free? A slow host is not one that hangs: it has as long as its requests usually take.
+    fn is_moving(&self, now: Instant) -> bool {
+        let usual = (self.takes * 2).min(LONG_PATIENCE);
+        self.breaker.is_closed() && self.stuck(now) < PATIENCE.max(usual)
+    }
+}
+
+impl Place {
+    /// Is it worth while to wait on? Only where clients take turns: a client alone is better served by its other hosts.
+    fn may_stay(&self) -> bool {
+        let state = self.host.lock();
+        let first = state.line.place(&self.client, self.ticket).is_none_or(|place| place < FIRST_FEW);
+        first && state.is_shared(&self.client) && state.is_moving(Instant::now())
+    }
+
+    fn give_up(mut self) -> Result<Turn, Outcome> {
+        let stuck = {
+            let mut state = self.host.lock();
+            state.line.leave(&self.client, self.ticket);
+            state.stuck(Instant::now())
+        };
+        // It may have come at the last moment.
+        self.answer.try_recv().unwrap_or_else(|_| Err(self.host.put_off(stuck, BUSY)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.host.lock().line.leave(&self.client, self.ticket);
+    }
 }
 
 impl Turn {
@@ -174,6 +290,8 @@ impl Turn {
             Health::Well => {
                 state.breaker.succeeded();
                 state.share = (state.share * 2).min(self.host.limit);
+                let took = now.saturating_duration_since(self.began);
+                state.takes = if state.takes.is_zero() { took } else { (state.takes * 7 + took) / 8 };
             }
             Health::Unwell => {
                 state.breaker.failed(now);
@@ -192,15 +310,20 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         let now = Instant::now();
-        let mut state = self.host.lock();
-        state.in_flight -= 1;
-        state.moved = now;
-        if !self.told {
-            state.breaker.withdrawn(now);
+        {
+            let mut state = self.host.lock();
+            state.in_flight -= 1;
+            if let Some(flying) = state.flying.get_mut(&self.client) {
+                *flying -= 1;
+                if *flying == 0 {
+                    state.flying.remove(&self.client);
+                }
+            }
+            state.moved = now;
+            if !self.told {
+                state.breaker.withdrawn(now);
+            }
         }
-        drop(state);
-        // A success may have made room for more than one.
-        self.host.freed.notify_one();
-        self.host.freed.notify_one();
+        self.host.serve();
     }
 }

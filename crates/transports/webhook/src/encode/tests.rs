@@ -15,6 +15,7 @@ fn webhook(headers: &[(&str, &str)]) -> Webhook {
         signing: vec![Secret::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")],
         may_postpone: false,
         subscription: None,
+        client: None,
     }
 }
 

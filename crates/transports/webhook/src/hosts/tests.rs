@@ -10,11 +10,11 @@ fn soon() -> Instant {
 }
 
 async fn turn(host: &Arc<Host>) -> Turn {
-    host.turn(soon()).await.unwrap_or_else(|put_off| panic!("{put_off:?}"))
+    host.turn(None, soon()).await.unwrap_or_else(|put_off| panic!("{put_off:?}"))
 }
 
 async fn put_off(host: &Arc<Host>) -> Duration {
-    match host.turn(soon()).await {
+    match host.turn(None, soon()).await {
         Err(Outcome::Deferred(failure)) => failure.after.unwrap(),
         _ => panic!("it was let through"),
     }
@@ -47,7 +47,7 @@ async fn a_host_that_answers_gets_more_up_to_its_limit() {
     }
     let waiting = tokio::spawn({
         let host = Arc::clone(&host);
-        async move { host.turn(soon()).await.is_ok() }
+        async move { host.turn(None, soon()).await.is_ok() }
     });
     tokio::task::yield_now().await;
     turns.pop().unwrap().tell(Health::Well);
@@ -91,4 +91,87 @@ async fn a_turn_that_is_given_up_leaves_nothing_behind() {
     drop(turn(&host).await);
     turn(&host).await.tell(Health::Well);
     assert!(host.is_forgettable());
+}
+
+/// A hundred deliveries of one client that never end, each request taking `takes`.
+fn flood(host: &Arc<Host>, client: &'static str, takes: Duration) {
+    for _ in 0..100 {
+        let host = Arc::clone(host);
+        tokio::spawn(async move {
+            loop {
+                if let Ok(turn) = host.turn(Some(client), soon()).await {
+                    tokio::time::sleep(takes).await;
+                    turn.tell(Health::Well);
+                } else {
+                    tokio::time::sleep(SHORTEST_PUT_OFF).await;
+                }
+            }
+        });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn j09_clients_take_turns_at_a_host_that_one_of_them_floods() {
+    let host = host(4);
+    let takes = Duration::from_millis(100);
+    flood(&host, "a", takes);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let began = Instant::now();
+    let ten = (0..10).map(|_| {
+        let host = Arc::clone(&host);
+        tokio::spawn(async move {
+            let turn = host.turn(Some("b"), soon()).await.unwrap_or_else(|put_off| panic!("{put_off:?}"));
+            tokio::time::sleep(takes).await;
+            turn.tell(Health::Well);
+        })
+    });
+    for one in ten.collect::<Vec<_>>() {
+        one.await.unwrap();
+    }
+    // Every other turn of four at once: five rounds, after the one that is under way, and a rest.
+    assert!(began.elapsed() <= takes * 8, "took {:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn j09_nobody_is_put_off_by_another_client_at_a_slow_host() {
+    let host = host(1);
+    let takes = Duration::from_secs(1);
+    turn(&host).await.tell(Health::Well);
+    flood(&host, "a", takes);
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let began = Instant::now();
+    let turn = host.turn(Some("b"), soon()).await.unwrap_or_else(|put_off| panic!("{put_off:?}"));
+    assert!(began.elapsed() <= takes * 2, "the turn after the one under way: {:?}", began.elapsed());
+    turn.tell(Health::Well);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_is_told_at_once_that_the_host_is_to_be_left_alone() {
+    let host = host(1);
+    let first = turn(&host).await;
+    let waiting = tokio::spawn({
+        let host = Arc::clone(&host);
+        async move { host.turn(Some("b"), soon()).await.is_err() }
+    });
+    tokio::task::yield_now().await;
+    let began = Instant::now();
+    first.tell(Health::Hold(Duration::from_mins(2)));
+    assert!(waiting.await.unwrap() && began.elapsed() < PATIENCE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_for_who_has_gone_goes_to_the_next() {
+    let host = host(1);
+    let first = turn(&host).await;
+    let wait = |client: &'static str| {
+        let host = Arc::clone(&host);
+        tokio::spawn(async move { host.turn(Some(client), soon()).await.is_ok() })
+    };
+    let (gone, next) = (wait("a"), wait("b"));
+    tokio::task::yield_now().await;
+    gone.abort();
+    let _ = gone.await;
+    first.tell(Health::Well);
+    assert!(next.await.unwrap());
+    assert!(host.is_forgettable(), "all turns came back");
 }

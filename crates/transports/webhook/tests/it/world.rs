@@ -205,6 +205,7 @@ pub fn webhook(url: &str) -> Webhook {
         signing: vec![Secret::new(SECRET)],
         may_postpone: false,
         subscription: None,
+        client: None,
     }
 }
 

@@ -1,0 +1,92 @@
+//! How many deliveries each share has under way, and how many it may have.
+//!
+//! A share may have at most [`TIMES`] times as many as are free. So one alone gets all but an eighth, several come to even
+//! parts as deliveries end, and some are left for a share that comes anew: no client can fill a lane with deliveries
+//! that hang. Where fewer than eight can be under way there is no such bound.
+
+use std::collections::HashMap;
+
+use crate::turns::Share;
+
+const TIMES: usize = 7;
+
+#[derive(Debug, Default)]
+pub(crate) struct Crowd {
+    /// Deliveries at once; none where shares are not bounded.
+    room: Option<usize>,
+    all: usize,
+    of: HashMap<Share, usize>,
+}
+
+impl Crowd {
+    pub fn with_room(room: Option<usize>) -> Self {
+        Self { room, ..Self::default() }
+    }
+
+    pub fn is_bounded(&self) -> bool {
+        self.room.is_some()
+    }
+
+    pub fn may(&self, share: &Share) -> bool {
+        let Some(room) = self.room else { return true };
+        let own = self.of.get(share).copied().unwrap_or(0);
+        own < TIMES * room.saturating_sub(self.all)
+    }
+
+    pub fn began(&mut self, share: Share) {
+        if self.room.is_some() {
+            self.all += 1;
+            *self.of.entry(share).or_default() += 1;
+        }
+    }
+
+    pub fn ended(&mut self, share: &Share) {
+        if let Some(own) = self.of.get_mut(share) {
+            self.all -= 1;
+            *own -= 1;
+            if *own == 0 {
+                self.of.remove(share);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(name: &str) -> Share {
+        Some(name.into())
+    }
+
+    fn fill(crowd: &mut Crowd, name: &str) -> usize {
+        let before = crowd.all;
+        while crowd.may(&share(name)) {
+            crowd.began(share(name));
+        }
+        crowd.all - before
+    }
+
+    #[test]
+    fn j9_no_share_gets_all_deliveries_and_a_new_one_finds_some() {
+        let mut crowd = Crowd::with_room(Some(512));
+        assert_eq!(fill(&mut crowd, "a"), 448);
+        let second = fill(&mut crowd, "b");
+        assert!((50..64).contains(&second), "{second}");
+        for n in 0..2 {
+            assert!(fill(&mut crowd, &format!("late {n}")) > 0);
+        }
+        (0..448).for_each(|_| crowd.ended(&share("a")));
+        assert!(!crowd.of.contains_key(&share("a")) && crowd.may(&share("a")));
+    }
+
+    #[test]
+    fn a_few_deliveries_are_not_divided() {
+        for room in 1..8 {
+            assert_eq!(fill(&mut Crowd::with_room(Some(room)), "a"), room);
+        }
+        let mut unbounded = Crowd::default();
+        (0..10_000).for_each(|_| unbounded.began(None));
+        assert!(unbounded.may(&None));
+    }
+}
