@@ -42,6 +42,17 @@ async fn fine_receiver() -> Receiver {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_page_shows_in_light_and_dark_on_a_desk_and_on_a_phone() {
+    let receiver = fine_receiver().await;
+    let site = Site::open("console_pages", &receiver).await;
+    site.key("viewer", &["viewer"]);
+    let docs = std::env::var_os("UPDATE_SCREENSHOTS")
+        .map(|_| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/images"));
+    let wrong = look("pages", &site.input(json!({ "docs": docs })));
+    assert_eq!(wrong, json!([]), "{}", site.running.log());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_done_with_rows_is_done() {
     let receiver = fine_receiver().await;
     let site = Site::open("console_rows", &receiver).await;

@@ -51,7 +51,7 @@ export function copyButton(text, label = "Copy") {
 
 /** A text to read or copy, as it is. */
 export const code = (text, label) =>
-  h("div", { class: "code" }, h("pre", { tabindex: 0, role: "region", "aria-label": label }, text), copyButton(text));
+  h("div", { class: "code" }, h("pre", { tabindex: 0, role: "group", "aria-label": label }, text), copyButton(text));
 
 export const button = (text, onclick, kind = "", picture = null) =>
   h("button", { type: "button", class: kind, onclick }, picture && icon(picture), text);
