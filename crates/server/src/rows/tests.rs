@@ -139,6 +139,7 @@ fn a_request_is_shown_without_what_it_is_signed_with() {
         signing: vec![Secret::new("whsec_abc".to_owned())],
         may_postpone: false,
         subscription: None,
+        client: None,
     };
     let shown = message(Ok(envelope(Content::Webhook(Box::new(webhook)))));
     let json = serde_json::to_string(&shown).expect("JSON");

@@ -73,6 +73,7 @@ impl LaneControl for Lanes {
             signing: Vec::new(),
             may_postpone: false,
             subscription: None,
+            client: None,
         };
         let content = Content::Webhook(Box::new(webhook));
         let envelope =
