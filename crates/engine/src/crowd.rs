@@ -55,14 +55,10 @@ impl Crowd {
 mod tests {
     use super::*;
 
-    fn share(name: &str) -> Share {
-        Some(name.into())
-    }
-
     fn fill(crowd: &mut Crowd, name: &str) -> usize {
-        let before = crowd.all;
-        while crowd.may(&share(name)) {
-            crowd.began(share(name));
+        let (before, share) = (crowd.all, Some(name.into()));
+        while crowd.may(&share) {
+            crowd.began(share.clone());
         }
         crowd.all - before
     }
@@ -76,8 +72,9 @@ mod tests {
         for n in 0..2 {
             assert!(fill(&mut crowd, &format!("late {n}")) > 0);
         }
-        (0..448).for_each(|_| crowd.ended(&share("a")));
-        assert!(!crowd.of.contains_key(&share("a")) && crowd.may(&share("a")));
+        let a: Share = Some("a".into());
+        (0..448).for_each(|_| crowd.ended(&a));
+        assert!(!crowd.of.contains_key(&a) && crowd.may(&a));
     }
 
     #[test]

@@ -173,3 +173,12 @@ CREATE TABLE IF NOT EXISTS postrider_settings (
     name {short} NOT NULL PRIMARY KEY,
     {value} {text} NOT NULL
 ){options};
+
+CREATE TABLE IF NOT EXISTS postrider_requests (
+    id {short} NOT NULL PRIMARY KEY,
+    fingerprint {short} NOT NULL,
+    made {name} NOT NULL,
+    created_at {stamp}
+){options};
+
+CREATE INDEX {unless} postrider_requests_created ON postrider_requests (created_at);

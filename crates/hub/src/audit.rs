@@ -80,6 +80,16 @@ impl Change {
         lines(dialect, vec![self.row(Some(actor))], None)
     }
 
+    /// A line only if the same transaction really wrote it.
+    pub(crate) fn if_made(self, dialect: Dialect, actor: &Actor, table: &str) -> Statement {
+        lines(dialect, vec![self.row(Some(actor))], Some(format!("EXISTS {}", same(dialect, table))))
+    }
+
+    /// The same for what it really deleted.
+    pub(crate) fn if_gone(self, dialect: Dialect, actor: &Actor, table: &str) -> Statement {
+        lines(dialect, vec![self.row(Some(actor))], Some(format!("NOT EXISTS {}", same(dialect, table))))
+    }
+
     pub(crate) fn by_nobody(self, dialect: Dialect) -> Statement {
         lines(dialect, vec![self.row(None)], None)
     }
@@ -108,9 +118,27 @@ pub(crate) fn made<'a>(
     made: impl Iterator<Item = (&'a str, Option<&'a str>)>,
 ) -> Statement {
     let line = |(id, client)| Change::new("create", entity, id).of_client(client).row(Some(actor));
+    lines(dialect, made.map(line).collect(), Some(format!("EXISTS {}", same(dialect, table))))
+}
+
+/// A line for each of these jobs that is to be tried now.
+pub(crate) fn retried<'a>(
+    dialect: Dialect,
+    actor: &Actor,
+    jobs: impl Iterator<Item = (&'a str, Option<&'a str>)>,
+) -> Statement {
+    let line = |(id, client)| Change::new("retry", "dispatchJob", id).of_client(client).row(Some(actor));
     let id = given(dialect, "entity_id");
-    let written = format!("EXISTS (SELECT 1 FROM {table} AS m WHERE m.id = {id})");
-    lines(dialect, made.map(line).collect(), Some(written))
+    let goes = format!(
+        "EXISTS (SELECT 1 FROM dispatch_jobs AS m WHERE m.id = {id} AND m.status = 'ERROR' AND m.next_attempt_at IS NOT \
+         NULL)"
+    );
+    lines(dialect, jobs.map(line).collect(), Some(goes))
+}
+
+/// The row that a line is about.
+fn same(dialect: Dialect, table: &str) -> String {
+    format!("(SELECT 1 FROM {table} AS m WHERE m.id = {})", given(dialect, "entity_id"))
 }
 
 fn lines(dialect: Dialect, rows: Vec<Fresh>, only: Option<String>) -> Statement {

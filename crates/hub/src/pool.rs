@@ -137,7 +137,7 @@ impl Hub {
             insert.rows(dialect, vec![row]),
             SHEET.table,
             &id,
-            change.by(dialect, actor),
+            change.if_made(dialect, actor, SHEET.table),
         )
         .await?;
         self.pool(actor, &id).await
@@ -203,7 +203,7 @@ impl Hub {
         self.pool(actor, &pool.id).await
     }
 
-    /// Inserts one row whose `code` must be free; a conflict where it is not.
+    /// Inserts one row whose `code` must be free, and its line of the log; a conflict where it is not.
     pub(crate) async fn insert_once(
         &self,
         doing: &str,
@@ -213,12 +213,11 @@ impl Hub {
         audit: postrider_sql::plain::Statement,
     ) -> Result<(), Error> {
         let find = Draft::new(self.dialect(), format!("SELECT 1 FROM {table} WHERE id = ")).text(id);
-        let answers = self.run(doing, vec![insert, find.done()]).await?;
-        if answers.last().is_none_or(|answer| answer.rows.is_empty()) {
-            return Err(Error::conflict("code", "is taken"));
+        let answers = self.run(doing, vec![insert, audit, find.done()]).await?;
+        match answers.last() {
+            Some(answer) if !answer.rows.is_empty() => Ok(()),
+            _ => Err(Error::conflict("code", "is taken")),
         }
-        self.run("write the audit log", vec![audit]).await?;
-        Ok(())
     }
 }
 

@@ -25,6 +25,7 @@ use crate::wiring::hooks::Sealer;
 /// Between two tries to open the API's store.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
+const PURGE_EVERY: Duration = Duration::from_mins(10);
 
 /// Makes the API's tables, or tells (`print`) what is missing.
 pub async fn migrate(desk: &Desk, print: bool) -> Result<Vec<String>, Failure> {
@@ -67,13 +68,28 @@ async fn open(desk: Arc<Desk>, store: String, api: Api) {
     let mut wait = FIRST_WAIT;
     loop {
         match opened(&desk, &store).await {
-            Ok(hub) => return api.open(hub),
+            Ok(hub) => {
+                tokio::spawn(purge(Arc::clone(&hub), desk.settings.server.audit_retention));
+                return api.open(hub);
+            }
             Err(error) => {
                 tracing::warn!(%error, store, "the API waits for its store (are its tables there? run `postrider migrate`)");
             }
         }
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(LONGEST_WAIT);
+    }
+}
+
+/// Forgets what need not be kept any more, now and then, for as long as the process lives.
+async fn purge(hub: Arc<Hub>, audit: Option<Duration>) {
+    loop {
+        match hub.purge(audit).await {
+            Ok(0) => {}
+            Ok(lines) => tracing::info!(lines, "old lines of the audit log were deleted"),
+            Err(error) => tracing::warn!(%error, "the audit log could not be purged; trying again later"),
+        }
+        tokio::time::sleep(PURGE_EVERY).await;
     }
 }
 

@@ -1,6 +1,7 @@
 //! What references led to, for a while: one look-up at a time for each, bounded, wiped when forgotten.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ const FAILURE: Duration = Duration::from_secs(5);
 
 pub(crate) struct Cache {
     slots: Mutex<HashMap<Arc<str>, Arc<Slot>>>,
-    ttl: Duration,
+    /// Milliseconds.
+    ttl: AtomicU64,
 }
 
 /// Held while somebody looks up; the others wait, and find the answer here.
@@ -28,7 +30,14 @@ struct Kept {
 
 impl Cache {
     pub fn new(ttl: Duration) -> Self {
-        Self { slots: Mutex::default(), ttl }
+        let cache = Self { slots: Mutex::default(), ttl: AtomicU64::default() };
+        cache.keep_for(ttl);
+        cache
+    }
+
+    /// From the next look-up on.
+    pub fn keep_for(&self, ttl: Duration) {
+        self.ttl.store(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX), Relaxed);
     }
 
     pub async fn get<F>(&self, reference: &str, look_up: F) -> Result<Secret, Error>
@@ -41,7 +50,8 @@ impl Cache {
             return kept.answer.clone();
         }
         let answer = look_up().await;
-        let ttl = if answer.is_ok() { self.ttl } else { FAILURE.min(self.ttl) };
+        let ttl = Duration::from_millis(self.ttl.load(Relaxed));
+        let ttl = if answer.is_ok() { ttl } else { FAILURE.min(ttl) };
         *kept = Some(Kept { answer: answer.clone(), until: Instant::now() + ttl });
         answer
     }

@@ -27,4 +27,4 @@ mod web;
 
 pub use encrypted::{KeyError, Keyring};
 pub use reference::{Reference, Scheme};
-pub use safe::{Environment, Safe};
+pub use safe::{Environment, Safe, TTL};

@@ -90,6 +90,11 @@ impl Safe {
         }
     }
 
+    /// How long a secret is remembered, from the next look-up on.
+    pub fn keep_for(&self, ttl: Duration) {
+        self.cache.keep_for(ttl);
+    }
+
     /// Seals a secret with the first key; the answer is an `encrypted://` reference. The error says what to set.
     pub fn seal(&self, secret: &str) -> Result<String, String> {
         let keys = self.keyring().map_err(|error| error.to_string())?;

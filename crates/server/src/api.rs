@@ -16,6 +16,7 @@ mod jobs;
 mod keys;
 mod lanes;
 mod moves;
+mod once;
 mod openapi;
 mod overview;
 mod params;
@@ -145,12 +146,12 @@ fn described() -> OpenApiRouter<Api> {
         .routes(routes!(events::get))
         .routes(routes!(events::replay))
         .routes(routes!(subscriptions::list, subscriptions::create))
-        .routes(routes!(subscriptions::get, subscriptions::put))
+        .routes(routes!(subscriptions::get, subscriptions::put, subscriptions::delete))
         .routes(routes!(subscriptions::pause))
         .routes(routes!(subscriptions::resume))
         .routes(routes!(subscriptions::test))
         .routes(routes!(pools::list, pools::create))
-        .routes(routes!(pools::get, pools::put))
+        .routes(routes!(pools::get, pools::put, pools::delete))
         .routes(routes!(pools::pause))
         .routes(routes!(pools::resume))
         .routes(routes!(accounts::list, accounts::create))

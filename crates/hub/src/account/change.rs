@@ -188,8 +188,8 @@ impl Hub {
         };
         let change = Change::new("create", "serviceAccount", &id).of_client(sole(&clients));
         let insert = insert.rows(dialect, vec![row]);
-        self.insert_once("create a service account", insert, SHEET.table, &id, change.by(dialect, actor))
-            .await?;
+        let change = change.if_made(dialect, actor, SHEET.table);
+        self.insert_once("create a service account", insert, SHEET.table, &id, change).await?;
         Ok(ShownAccount { account: self.account(actor, &id).await?, signing_secret: made.secret })
     }
 

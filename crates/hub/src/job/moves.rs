@@ -6,13 +6,16 @@ use utoipa::ToSchema;
 use super::list::within;
 use super::{DispatchJob, DispatchStatus, Filter};
 use crate::access::Actor;
-use crate::audit::Change;
+use crate::audit::{self, Change};
 use crate::draft::Draft;
 use crate::sheet::{Reader, now};
 use crate::{Error, Hub};
 
 /// The most jobs that one bulk retry takes; it says whether there are more.
 const BULK: u32 = 1000;
+
+/// Jobs of one statement.
+const AT_ONCE: usize = 200;
 
 /// What a bulk retry did.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -33,13 +36,13 @@ impl Hub {
         if job.status != DispatchStatus::Error {
             return Err(refused("retried", "only jobs in ERROR can be", &job));
         }
-        let retry = self.retry(id, "t.status = 'ERROR'");
+        let retry = self.retry([id], "t.status = 'ERROR'");
         let moved = self.moved(actor, "retry", &job, retry).await?;
         self.hand(vec![job.id]).await;
         Ok(moved)
     }
 
-    fn retry(&self, id: &str, state: &str) -> Draft {
+    fn retry<'a>(&self, ids: impl IntoIterator<Item = &'a str>, state: &str) -> Draft {
         let dialect = self.dialect();
         // MySQL writes from left to right, each with what was written before it: the due time, which tells dead jobs, last.
         self.update(&format!(
@@ -50,8 +53,8 @@ impl Hub {
             // Whoever hands it to a queue at once need not be asked to do it again.
             queued = if self.handing.is_some() { now(dialect) } else { "NULL" },
         ))
-        .push(" WHERE t.id = ")
-        .text(id)
+        .push(" WHERE t.id IN ")
+        .texts(ids)
         .push(" AND ")
         .push(state)
     }
@@ -97,23 +100,27 @@ impl Hub {
         let query = query.push(" ORDER BY t.created_at, t.id LIMIT ").int(BULK + 1);
         let rows = self.all("find dead dispatch jobs", query).await?;
         let more = rows.len() > BULK as usize;
-        let (mut statements, mut ids) = (Vec::new(), Vec::new());
-        for row in rows.into_iter().take(BULK as usize) {
-            let mut row = Reader::new(row);
-            let (id, client) = (row.word(), row.text());
-            statements.push(self.retry(&id, DEAD).done());
-            statements.push(
-                Change::new("retry", "dispatchJob", &id).of_client(client.as_deref()).by(dialect, actor),
-            );
-            ids.push(id);
-        }
+        let dead: Vec<(String, Option<String>)> = rows
+            .into_iter()
+            .take(BULK as usize)
+            .map(|row| {
+                let mut row = Reader::new(row);
+                (row.word(), row.text())
+            })
+            .collect();
         let mut retried = 0;
-        // Many small transactions rather than one that holds a thousand locks.
-        for part in statements.chunks(200) {
-            let answers = self.run("retry dispatch jobs", part.to_vec()).await?;
-            retried += answers.iter().step_by(2).map(|answer| answer.changed).sum::<u64>();
+        // Several small transactions rather than one that holds a thousand locks.
+        for part in dead.chunks(AT_ONCE) {
+            let retry = self.retry(part.iter().map(|(id, _)| id.as_str()), DEAD);
+            let lines = audit::retried(
+                dialect,
+                actor,
+                part.iter().map(|(id, client)| (id.as_str(), client.as_deref())),
+            );
+            let answers = self.run("retry dispatch jobs", vec![retry.done(), lines]).await?;
+            retried += answers.first().map_or(0, |answer| answer.changed);
         }
-        self.hand(ids).await;
+        self.hand(dead.into_iter().map(|(id, _)| id).collect()).await;
         Ok(Retried { retried, more })
     }
 

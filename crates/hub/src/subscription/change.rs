@@ -171,8 +171,8 @@ impl Hub {
             or_nothing: true,
             ..Insert::default()
         };
-        let change =
-            Change::new("create", "subscription", &id).of_client(client.as_deref()).by(dialect, actor);
+        let change = Change::new("create", "subscription", &id).of_client(client.as_deref());
+        let change = change.if_made(dialect, actor, SHEET.table);
         self.insert_once("create a subscription", insert.rows(dialect, vec![row]), SHEET.table, &id, change)
             .await?;
         self.subscription(actor, &id).await

@@ -9,5 +9,6 @@ mod jobs;
 mod keys;
 mod moves;
 mod plans;
+mod removal;
 mod sessions;
 mod tables;

@@ -83,6 +83,7 @@ impl Settings {
             None => Place::BuiltIn,
         };
         let written = Written::read(Reader::new(&context, "", place.clone(), tree));
+        secrets.keep_for(written.server.secret_ttl);
         let lanes = lookup(&written, &context, &place);
         if let Some((found, text)) = written.server.mistake(&written.store_names) {
             let mistake = Mistake { place: found.place, key: "server.api".to_owned(), text };

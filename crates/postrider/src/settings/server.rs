@@ -20,6 +20,10 @@ pub struct Server {
     pub api: ApiStore,
     /// The most bytes of a job's payload.
     pub payload_limit: u64,
+    /// How long the audit log is kept; for ever, unless said.
+    pub audit_retention: Option<Duration>,
+    /// How long a secret is remembered that a reference led to.
+    pub secret_ttl: Duration,
 }
 
 /// Which store has the API's tables.
@@ -40,6 +44,8 @@ impl Default for Server {
             metrics: Metrics::Open,
             api: ApiStore::OfJobs,
             payload_limit: 1 << 20,
+            audit_retention: None,
+            secret_ttl: postrider_secrets::TTL,
         }
     }
 }
@@ -61,6 +67,11 @@ impl Server {
         }
         if let Some(limit) = reader.bytes("payload_limit", 1..=(16 << 20)) {
             server.payload_limit = limit;
+        }
+        let days = Duration::from_hours(24);
+        server.audit_retention = reader.duration("audit_retention", days..=days * 36_500);
+        if let Some(ttl) = reader.duration("secret_ttl", Duration::ZERO..=days) {
+            server.secret_ttl = ttl;
         }
         reader.finish();
         server

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::admit::Caller;
 use super::body::{Body, MaybeBody};
+use super::once::{Keyed, Once, once};
 use super::params::{Form, Id, Params, check};
 use super::{Api, Problem};
 
@@ -44,14 +45,24 @@ pub async fn list(
 
 /// Makes an account. Where no credentials are named, a signing secret is made, and shown this once.
 #[utoipa::path(post, path = "/service-accounts", tag = "service accounts", request_body = NewAccount,
-    responses((status = 201, description = "The account", body = ShownAccount)))]
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with what the first made.",
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+    responses((status = 201, description = "The account", body = ShownAccount),
+        (status = 200, description = "The same request was made before: its account, without the secret", body = ShownAccount)))]
 pub async fn create(
     State(api): State<Api>,
     caller: Caller,
-    Body(new): Body<NewAccount>,
+    Keyed { new, request }: Keyed<NewAccount>,
 ) -> Result<(StatusCode, Json<ShownAccount>), Problem> {
-    let made = api.hub()?.create_account(caller.at_least(Role::Admin)?, new).await?;
-    Ok((StatusCode::CREATED, Json(made)))
+    let (hub, actor) = (api.hub()?, caller.at_least(Role::Admin)?);
+    let make = hub.create_account(actor, new);
+    Ok(match once((hub, actor), "serviceAccount", request, make, |made| &made.account.id).await? {
+        Once::Made(made) => (StatusCode::CREATED, Json(made)),
+        Once::Before(id) => {
+            let account = hub.account(actor, &id).await?;
+            (StatusCode::OK, Json(ShownAccount { account, signing_secret: None }))
+        }
+    })
 }
 
 #[utoipa::path(get, path = "/service-accounts/{id}", tag = "service accounts", params(("id" = String, Path)),

@@ -19,6 +19,7 @@ use utoipa::ToSchema;
 use super::admit::Caller;
 use super::body::{BatchBody, parsed};
 use super::jobs::idempotency_key;
+use super::once::Key;
 use super::{Api, Problem};
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -108,14 +109,21 @@ pub async fn create_jobs(
 /// problem with `results`.
 #[utoipa::path(post, path = "/events/batch", tag = "events",
     request_body(content((Vec<CloudEvent> = "application/cloudevents-batch+json"), (Vec<CloudEvent> = "application/json"))),
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, is safe by its events' ids already; another under the same key is a conflict.",
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
     responses((status = 200, description = "What came of each", body = EventBatchOutcome)))]
 pub async fn create_events(
     State(api): State<Api>,
     caller: Caller,
+    key: Key,
     BatchBody(events): BatchBody<Vec<Box<RawValue>>>,
 ) -> Result<Response, Problem> {
     let actor = caller.at_least(Role::Producer)?;
     sized("body", events.len(), api.limits.batch)?;
+    if let Some(request) = key.told(&serde_json::to_string(&events).unwrap_or_default()) {
+        api.hub()?.made_before(actor, "events", &request).await?;
+        api.hub()?.remember(actor, "events", &request, "a batch").await?;
+    }
     let (entries, read) = split(&events, |_, _: &mut NewEvent| ());
     let outcomes = api.hub()?.create_events(actor, read).await?;
     let results = joined(entries, outcomes).into_iter().enumerate().map(|(index, outcome)| match outcome {

@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 use super::admit::Caller;
 use super::body::MaybeBody;
 use super::cloud::CloudBody;
+use super::once::Key;
 use super::params::{Form, Id, Params, check};
 use super::{Api, Problem};
 
@@ -58,14 +59,26 @@ pub async fn list(
 /// subscription that matches.
 #[utoipa::path(post, path = "/events", tag = "events",
     request_body(content((CloudEvent = "application/cloudevents+json"), (CloudEvent = "application/json"))),
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, is safe by its event's id already; another under the same key is a conflict.",
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
     responses((status = 201, description = "What it made", body = EventMade),
         (status = 200, description = "It was there before: nothing was made", body = EventMade)))]
 pub async fn create(
     State(api): State<Api>,
     caller: Caller,
+    key: Key,
     CloudBody(event): CloudBody,
 ) -> Result<(StatusCode, Json<EventMade>), Problem> {
-    let made = api.hub()?.create_event(caller.at_least(Role::Producer)?, event).await?;
+    let (hub, actor) = (api.hub()?, caller.at_least(Role::Producer)?);
+    let request = key.told(&serde_json::to_string(&event).unwrap_or_default());
+    if let Some(request) = &request {
+        hub.made_before(actor, "event", request).await?;
+    }
+    // An event that is there already answers as it did: its id says so.
+    let made = hub.create_event(actor, event).await?;
+    if let Some(request) = &request {
+        hub.remember(actor, "event", request, &made.id).await?;
+    }
     Ok((if made.known { StatusCode::OK } else { StatusCode::CREATED }, Json(made)))
 }
 

@@ -9,6 +9,7 @@ use postrider_hub::pool::{DispatchPool, NewPool, PoolChange};
 
 use super::admit::Caller;
 use super::body::Body;
+use super::once::{Keyed, Once, once};
 use super::params::{Id, PageParams, Params};
 use super::{Api, Problem};
 
@@ -24,14 +25,20 @@ pub async fn list(
 }
 
 #[utoipa::path(post, path = "/dispatch-pools", tag = "dispatch pools", request_body = NewPool,
-    responses((status = 201, description = "The pool", body = DispatchPool)))]
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with what the first made.",
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+    responses((status = 201, description = "The pool", body = DispatchPool),
+        (status = 200, description = "The same request was made before: its pool", body = DispatchPool)))]
 pub async fn create(
     State(api): State<Api>,
     caller: Caller,
-    Body(new): Body<NewPool>,
+    Keyed { new, request }: Keyed<NewPool>,
 ) -> Result<(StatusCode, Json<DispatchPool>), Problem> {
-    let made = api.hub()?.create_pool(caller.at_least(Role::Operator)?, new).await?;
-    Ok((StatusCode::CREATED, Json(made)))
+    let (hub, actor) = (api.hub()?, caller.at_least(Role::Operator)?);
+    Ok(match once((hub, actor), "pool", request, hub.create_pool(actor, new), |made| &made.id).await? {
+        Once::Made(made) => (StatusCode::CREATED, Json(made)),
+        Once::Before(id) => (StatusCode::OK, Json(hub.pool(actor, &id).await?)),
+    })
 }
 
 #[utoipa::path(get, path = "/dispatch-pools/{id}", tag = "dispatch pools", params(("id" = String, Path)),
@@ -50,6 +57,14 @@ pub async fn put(
     Body(what): Body<PoolChange>,
 ) -> Result<Json<DispatchPool>, Problem> {
     Ok(Json(api.hub()?.change_pool(caller.at_least(Role::Operator)?, &id, &what).await?))
+}
+
+/// Takes it away. A conflict while a subscription names it, or a job that is still to be delivered.
+#[utoipa::path(delete, path = "/dispatch-pools/{id}", tag = "dispatch pools", params(("id" = String, Path)),
+    responses((status = 204, description = "It is gone")))]
+pub async fn delete(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<StatusCode, Problem> {
+    api.hub()?.delete_pool(caller.at_least(Role::Operator)?, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Its jobs wait.

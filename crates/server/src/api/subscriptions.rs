@@ -10,6 +10,7 @@ use postrider_hub::subscription::{NewSubscription, Subscription};
 
 use super::admit::Caller;
 use super::body::Body;
+use super::once::{Keyed, Once, once};
 use super::params::{Id, PageParams, Params};
 use super::{Api, Problem};
 
@@ -25,14 +26,21 @@ pub async fn list(
 }
 
 #[utoipa::path(post, path = "/subscriptions", tag = "subscriptions", request_body = NewSubscription,
-    responses((status = 201, description = "The subscription", body = Subscription)))]
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with what the first made.",
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+    responses((status = 201, description = "The subscription", body = Subscription),
+        (status = 200, description = "The same request was made before: its subscription", body = Subscription)))]
 pub async fn create(
     State(api): State<Api>,
     caller: Caller,
-    Body(new): Body<NewSubscription>,
+    Keyed { new, request }: Keyed<NewSubscription>,
 ) -> Result<(StatusCode, Json<Subscription>), Problem> {
-    let made = api.hub()?.create_subscription(caller.at_least(Role::Operator)?, new).await?;
-    Ok((StatusCode::CREATED, Json(made)))
+    let (hub, actor) = (api.hub()?, caller.at_least(Role::Operator)?);
+    let make = hub.create_subscription(actor, new);
+    Ok(match once((hub, actor), "subscription", request, make, |made| &made.id).await? {
+        Once::Made(made) => (StatusCode::CREATED, Json(made)),
+        Once::Before(id) => (StatusCode::OK, Json(hub.subscription(actor, &id).await?)),
+    })
 }
 
 #[utoipa::path(get, path = "/subscriptions/{id}", tag = "subscriptions", params(("id" = String, Path)),
@@ -51,6 +59,14 @@ pub async fn put(
     Body(what): Body<NewSubscription>,
 ) -> Result<Json<Subscription>, Problem> {
     Ok(Json(api.hub()?.change_subscription(caller.at_least(Role::Operator)?, &id, &what).await?))
+}
+
+/// Takes it away: events make no more jobs for it. A conflict while jobs of it are still to be delivered.
+#[utoipa::path(delete, path = "/subscriptions/{id}", tag = "subscriptions", params(("id" = String, Path)),
+    responses((status = 204, description = "It is gone")))]
+pub async fn delete(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<StatusCode, Problem> {
+    api.hub()?.delete_subscription(caller.at_least(Role::Operator)?, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Its jobs wait; events go on making them.

@@ -161,6 +161,14 @@ impl Desk {
         self.send("POST", key, path, body).await
     }
 
+    /// With an `Idempotency-Key`.
+    pub async fn post_once(&self, key: &str, path: &str, once: &str, body: &Value) -> Answer {
+        let request =
+            Request::post(format!("/api/v1{path}")).header("authorization", format!("Bearer {key}"));
+        let request = request.header("content-type", "application/json").header("idempotency-key", once);
+        self.ask(request.body(Body::from(body.to_string())).expect("a request")).await
+    }
+
     pub async fn send(&self, method: &str, key: &str, path: &str, body: &Value) -> Answer {
         let request = Request::builder().method(method).uri(format!("/api/v1{path}"));
         let request = request.header("authorization", format!("Bearer {key}"));

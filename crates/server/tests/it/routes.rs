@@ -11,6 +11,8 @@ use crate::site::{Site, on_every_database};
 on_every_database!(
     a_job_is_made_found_and_moved,
     events_subscriptions_pools_and_accounts,
+    j13_what_is_made_by_post_is_made_once,
+    j17_subscriptions_and_pools_are_deleted_when_nothing_waits_for_them,
     lanes_keys_schemas_and_the_log
 );
 
@@ -114,6 +116,75 @@ async fn events_subscriptions_pools_and_accounts(site: &Site) {
     desk.act(&key, &format!("/service-accounts/{account}/deactivate")).await.expect(200);
     let refused = self::job(&json!({"serviceAccountId": account}));
     desk.post(&key, "/dispatch-jobs", &refused).await.problem(422, "serviceAccountId");
+}
+
+async fn j13_what_is_made_by_post_is_made_once(site: &Site) {
+    let desk = Desk::new(site);
+    let (key, _) = site.key(Role::Admin, &[]).await;
+    let made = [
+        ("/dispatch-pools", json!({"code": "p", "name": "P"}), "dispatch_pools"),
+        (
+            "/subscriptions",
+            json!({"code": "s", "name": "S", "eventCode": "a:b:c:d", "targetUrl": "https://example.com/"}),
+            "dispatch_subscriptions",
+        ),
+        ("/service-accounts", json!({"code": "acc", "name": "Acc"}), "service_accounts"),
+        (
+            "/events",
+            json!({"specversion": "1.0", "id": "1", "source": "/s", "type": "a:b:x:d"}),
+            "dispatch_events",
+        ),
+    ];
+    for (path, body, table) in &made {
+        let first = desk.post_once(&key, path, "k-1", body).await.expect(201);
+        let second = desk.post_once(&key, path, "k-1", body).await.expect(200);
+        assert_eq!(first["id"], second["id"], "{path}");
+        assert!(second.get("signingSecret").is_none(), "a secret is shown once");
+        let mut another = body.clone();
+        for (field, value) in [("name", "Another"), ("code", "another"), ("id", "2")] {
+            if another.get(field).is_some() {
+                another[field] = json!(value);
+            }
+        }
+        desk.post_once(&key, path, "k-1", &another).await.problem(409, "Idempotency-Key");
+        desk.post_once(&key, path, "a b", body).await.problem(422, "Idempotency-Key");
+        assert_eq!(site.count(table).await, 1, "{path}");
+    }
+    let batch = json!([{"specversion": "1.0", "id": "3", "source": "/s", "type": "a:b:x:d"}]);
+    desk.post_once(&key, "/events/batch", "k-1", &batch).await.expect(200);
+    desk.post_once(&key, "/events/batch", "k-1", &batch).await.expect(200);
+    desk.post_once(&key, "/events/batch", "k-1", &json!([{"id": "4"}])).await.problem(409, "Idempotency-Key");
+    assert_eq!(site.count("dispatch_events").await, 2);
+    let jobs = json!({"jobs": [job(&json!({})), job(&json!({}))]});
+    let first = desk.post_once(&key, "/dispatch-jobs/batch", "k-1", &jobs).await.expect(200);
+    let second = desk.post_once(&key, "/dispatch-jobs/batch", "k-1", &jobs).await.expect(200);
+    assert_eq!(first["results"][1]["id"], second["results"][1]["id"]);
+    assert_eq!(second["results"][1]["status"], 200);
+    assert_eq!(site.count("dispatch_jobs").await, 2);
+}
+
+async fn j17_subscriptions_and_pools_are_deleted_when_nothing_waits_for_them(site: &Site) {
+    let desk = Desk::new(site);
+    let (key, _) = site.key(Role::Operator, &[]).await;
+    let (viewer, _) = site.key(Role::Viewer, &[]).await;
+    let pool = desk.post(&key, "/dispatch-pools", &json!({"code": "p", "name": "P"})).await.expect(201);
+    let pool = format!("/dispatch-pools/{}", pool["id"].as_str().expect("an id"));
+    let subscription = json!({"code": "s", "name": "S", "eventCode": "a:b:c:d", "targetUrl": "https://example.com/",
+        "dispatchPoolId": pool.rsplit('/').next()});
+    let made = desk.post(&key, "/subscriptions", &subscription).await.expect(201);
+    let subscription = format!("/subscriptions/{}", made["id"].as_str().expect("an id"));
+    let tested = desk.act(&key, &format!("{subscription}/test")).await.expect(200);
+    desk.send("DELETE", &viewer, &pool, &Value::Null).await.expect(403);
+    for path in [&pool, &subscription] {
+        desk.send("DELETE", &key, path, &Value::Null).await.problem(409, "id");
+    }
+    let job = tested["jobIds"][0].as_str().expect("a job");
+    desk.act(&key, &format!("/dispatch-jobs/{job}/cancel")).await.expect(200);
+    for path in [&subscription, &pool] {
+        desk.send("DELETE", &key, path, &Value::Null).await.expect(204);
+        desk.send("DELETE", &key, path, &Value::Null).await.expect(404);
+        desk.get(&key, path).await.expect(404);
+    }
 }
 
 async fn lanes_keys_schemas_and_the_log(site: &Site) {

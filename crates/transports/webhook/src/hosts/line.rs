@@ -75,33 +75,33 @@ impl<T> Line<T> {
 mod tests {
     use super::*;
 
-    fn client(name: &str) -> Client {
-        Some(name.into())
+    fn clients(names: [&str; 2]) -> [Client; 2] {
+        names.map(|name| Some(name.into()))
     }
 
     #[test]
     fn j9_a_client_waits_for_one_of_each_other_not_for_all_of_one() {
-        let mut line = Line::default();
+        let (mut line, [a, b]) = (Line::default(), clients(["a", "b"]));
         for n in 0..100 {
-            line.join(&client("a"), n);
+            line.join(&a, n);
         }
-        line.join(&client("b"), 200);
+        line.join(&b, 200);
         line.join(&None, 300);
-        line.join(&client("b"), 201);
+        line.join(&b, 201);
         let order: Vec<i32> = std::iter::from_fn(|| line.next()).map(|(_, one)| one).take(7).collect();
         assert_eq!(order, [0, 200, 300, 1, 201, 2, 3]);
     }
 
     #[test]
     fn who_leaves_is_passed_over() {
-        let mut line = Line::default();
-        let tickets: Vec<u64> = (0..3).map(|n| line.join(&client("a"), n)).collect();
-        let alone = line.join(&client("b"), 9);
-        assert_eq!((line.place(&client("a"), tickets[2]), line.clients()), (Some(2), 2));
-        line.leave(&client("a"), tickets[0]);
-        line.leave(&client("b"), alone);
-        line.leave(&client("b"), alone);
-        assert_eq!((line.place(&client("a"), tickets[2]), line.clients()), (Some(1), 1));
+        let (mut line, [a, b]) = (Line::default(), clients(["a", "b"]));
+        let tickets: Vec<u64> = (0..3).map(|n| line.join(&a, n)).collect();
+        let alone = line.join(&b, 9);
+        assert_eq!((line.place(&a, tickets[2]), line.clients()), (Some(2), 2));
+        line.leave(&a, tickets[0]);
+        line.leave(&b, alone);
+        line.leave(&b, alone);
+        assert_eq!((line.place(&a, tickets[2]), line.clients()), (Some(1), 1));
         assert_eq!(std::iter::from_fn(|| line.next()).map(|(_, one)| one).collect::<Vec<_>>(), [1, 2]);
         assert!(line.is_empty() && line.waiting.is_empty());
     }

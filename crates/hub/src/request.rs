@@ -1,0 +1,90 @@
+//! Requests that carry an `Idempotency-Key`: what they made, for as long as a day. (Jobs have a column of their own, for ever.)
+//!
+//! Invariant: a key of one scope says nothing about the same text in another, and nothing of a request is kept but hashes.
+
+use ring::digest::{SHA256, digest};
+
+use crate::access::{Actor, hex};
+use crate::draft::Draft;
+use crate::sheet::{Fresh, Insert, Kind, Reader, now_and};
+use crate::{Error, Hub};
+
+/// How long a key is remembered.
+const KEPT_SECONDS: i64 = 24 * 60 * 60;
+
+/// One request, told by its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    key: String,
+    fingerprint: String,
+}
+
+impl Request {
+    /// `content`: what was asked for, the same text for the same thing.
+    pub fn new(key: String, content: &str) -> Self {
+        Self { key, fingerprint: hash(content) }
+    }
+
+    /// Where it is kept. `kind` is what it makes.
+    fn place(&self, actor: &Actor, kind: &str) -> String {
+        hash(&[&actor.scope.mark(), kind, &self.key].map(|part| format!("{}:{part}", part.len())).concat())
+    }
+}
+
+fn hash(text: &str) -> String {
+    hex(digest(&SHA256, text.as_bytes()).as_ref())
+}
+
+impl Hub {
+    /// The id of what the same request made before; a conflict where its key was used for another request.
+    pub async fn made_before(
+        &self,
+        actor: &Actor,
+        kind: &'static str,
+        request: &Request,
+    ) -> Result<Option<String>, Error> {
+        let dialect = self.dialect();
+        let query = Draft::new(dialect, "SELECT fingerprint, made FROM postrider_requests WHERE id = ")
+            .text(&request.place(actor, kind))
+            .push(" AND created_at > ")
+            .push(&now_and(dialect, -KEPT_SECONDS));
+        let Some(row) = self.first("look up an idempotency key", query).await? else { return Ok(None) };
+        let mut row = Reader::new(row);
+        if row.word() != request.fingerprint {
+            return Err(Error::conflict("Idempotency-Key", "was used for a different request"));
+        }
+        Ok(Some(row.word()))
+    }
+
+    /// Notes what a request made.
+    pub async fn remember(
+        &self,
+        actor: &Actor,
+        kind: &'static str,
+        request: &Request,
+        made: &str,
+    ) -> Result<(), Error> {
+        let place = request.place(actor, kind);
+        let stale = Draft::new(self.dialect(), "DELETE FROM postrider_requests WHERE id = ")
+            .text(&place)
+            .push(" AND created_at <= ")
+            .push(&now_and(self.dialect(), -KEPT_SECONDS));
+        let row = Fresh::new()
+            .text("id", place)
+            .text("fingerprint", request.fingerprint.clone())
+            .text("made", made.to_owned());
+        let columns = [("id", Kind::Text), ("fingerprint", Kind::Text), ("made", Kind::Text)];
+        let insert =
+            Insert { table: "postrider_requests", columns: &columns, or_nothing: true, ..Insert::default() };
+        let statements = vec![stale.done(), insert.rows(self.dialect(), vec![row])];
+        self.run("remember an idempotency key", statements).await?;
+        Ok(())
+    }
+
+    /// Forgets keys that are too old to count.
+    pub(crate) fn forget_requests(&self) -> Draft {
+        let dialect = self.dialect();
+        Draft::new(dialect, "DELETE FROM postrider_requests WHERE created_at <= ")
+            .push(&now_and(dialect, -KEPT_SECONDS))
+    }
+}
