@@ -113,6 +113,9 @@ CREATE INDEX `dispatch_jobs_deliver_fresh` ON `dispatch_jobs` (`status`, `next_a
 -- create
 CREATE INDEX `dispatch_jobs_deliver_lease` ON `dispatch_jobs` (`status`, `lease_until`);
 
+-- create
+CREATE INDEX `dispatch_jobs_sweep_expires_at` ON `dispatch_jobs` (`expires_at`);
+
 -- deliver: layout Layout { integer_id: false, fences: 2, claim_time: Some(0), pool: 8, fields: ["account", "client", "code", "content_type", "correlation", "data_only", "dedupe", "event", "headers", "payload", "source", "subject", "subscription", "time", "timeout", "traceparent", "url"], joined: [] }
 
 -- deliver: claim 1, step 1: [Limit] -> Rows
@@ -675,6 +678,7 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'PENDING') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
+  AND t.`expires_at` IS NOT NULL
   AND t.`expires_at` <= UTC_TIMESTAMP(6)
 LIMIT ?;
 
@@ -683,6 +687,7 @@ SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({held})
   AND ((t.`status` = 'QUEUED') OR (t.`status` = 'PENDING') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
+  AND t.`expires_at` IS NOT NULL
   AND t.`expires_at` <= UTC_TIMESTAMP(6)
 FOR UPDATE SKIP LOCKED;
 

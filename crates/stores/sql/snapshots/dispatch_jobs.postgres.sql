@@ -113,6 +113,9 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_lease" ON "dispatch_jobs" ("le
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_spent3" ON "dispatch_jobs" ("id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND "attempt_count" >= COALESCE("max_retries", 3);
 
 -- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_expires_at" ON "dispatch_jobs" ("expires_at") WHERE (("status" = 'QUEUED') OR ("status" = 'PENDING') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND "expires_at" IS NOT NULL;
+
+-- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_retrying_state" ON "dispatch_jobs" ("id") WHERE "status" = 'ERROR' AND "next_attempt_at" IS NOT NULL;
 
 -- create
@@ -797,6 +800,7 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE ((t."status" = 'QUEUED') OR (t."status" = 'PENDING') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND t."expires_at" IS NOT NULL
   AND t."expires_at" <= now()
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -826,7 +830,7 @@ ORDER BY COALESCE(t."next_attempt_at", t."created_at")
 LIMIT 1) AS b) AS u;
 
 -- deliver: lag: [] -> Other
-SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3) ORDER BY COALESCE(t."next_attempt_at", '-infinity') LIMIT 1))::float8,
+SELECT ((SELECT max(l.w) FROM (SELECT (SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3) AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE')) ORDER BY COALESCE(t."next_attempt_at", '-infinity') LIMIT 1) AS w UNION ALL SELECT (SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') ORDER BY COALESCE(t."next_attempt_at", t."created_at") LIMIT 1)) AS l))::float8,
   ((SELECT (CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' ORDER BY t."last_attempt_at" LIMIT 1))::float8;
 
 -- deliver: census RETRYING: [] -> Other

@@ -27,6 +27,10 @@ impl Table<'_> {
         parts.join(" AND ")
     }
 
+    pub fn is_set(&self, column: &str) -> String {
+        format!("{} IS NOT NULL", self.col(column))
+    }
+
     /// In any of the states; in brackets where there are several.
     pub fn in_states(&self, states: &[StateId], lookup: Lookup) -> String {
         let parts: Vec<String> = states.iter().map(|state| self.in_state(*state, lookup)).collect();

@@ -230,10 +230,22 @@ impl Table<'_> {
             )
         };
         // The row that is next to be claimed: the claim's own index finds it.
-        let due = self.claim_order().first().map_or_else(null, |(key, direction)| {
-            let waited = self.waited_since(|_| true);
-            oldest(self.claimable(&self.stage.ready), waited, format!("{key}{direction}"))
-        });
+        let next = |more: Option<String>, order: String| {
+            let mut conditions = self.claimable(&self.stage.ready);
+            conditions.extend(more);
+            oldest(conditions, self.waited_since(|_| true), order)
+        };
+        let first = self.claim_order().first().map(|(key, direction)| format!("{key}{direction}"));
+        let due = match (first, self.group().filter(|_| self.dialect != Dialect::Mysql)) {
+            (None, _) => null(),
+            (Some(order), None) => next(None, order),
+            // Two kinds of rows, each with an index of its own.
+            (Some(order), Some(group)) => format!(
+                "(SELECT max(l.w) FROM (SELECT {} AS w UNION ALL SELECT {}) AS l)",
+                next(Some(self.is_free(group)), order),
+                next(Some(self.is_ordered(group)), self.freshness().0)
+            ),
+        };
         let claimed = match (self.stage.claimed, self.contract.column(Role::ClaimedAt)) {
             (Claimed::State(state), Some(column)) => {
                 oldest(vec![self.ours(state)], self.micros_since(column), self.instant(column))

@@ -93,8 +93,12 @@ impl Table<'_> {
                 }
                 When::At { column } => {
                     let reached = format!("{} <= {}", self.instant(column), self.bound(column, &Shift::NOW));
-                    let or_null = format!("({} IS NULL OR {reached})", self.col(column));
-                    vec![if sweep.publish { or_null } else { reached }]
+                    if sweep.publish {
+                        vec![format!("({} IS NULL OR {reached})", self.col(column))]
+                    } else {
+                        // Said although it follows: the index of such rows says it too.
+                        vec![self.is_set(column), reached]
+                    }
                 }
             };
             let step = self.contract.sweep_move(self.stage, sweep);

@@ -22,8 +22,10 @@ mod tests;
 
 /// Requests at once to a host that nothing is known of.
 const START: usize = 2;
-/// How long a delivery waits for its turn at a busy host.
+/// How long a delivery waits for its turn at a host that may be stuck; and between two looks at whether it is.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// The same where turns come free all the time: to put a row off and claim it again costs more than to wait.
+const BRISK_PATIENCE: Duration = Duration::from_secs(2);
 /// The same for the first few of each client while others wait as well: their turn comes, and a row that was put off
 /// would have to come back to the end of the line.
 const LONG_PATIENCE: Duration = Duration::from_secs(10);
@@ -132,13 +134,12 @@ impl Host {
             Asked::Waits(place) => place,
             Asked::Answered(answer) => return answer,
         };
-        let last = deadline.min(began + LONG_PATIENCE);
-        let mut until = last.min(began + PATIENCE);
+        let mut until = deadline.min(began + PATIENCE);
         loop {
             match timeout_at(until, &mut place.answer).await {
                 Ok(Ok(answer)) => return answer,
-                Err(_) if until < last && place.may_stay() => {
-                    until = last.min(Instant::now() + PATIENCE);
+                Err(_) if until < deadline && place.may_stay(began) => {
+                    until = deadline.min(Instant::now() + PATIENCE);
                 }
                 _ => return place.give_up(),
             }
@@ -257,11 +258,15 @@ impl State {
 }
 
 impl Place {
-    /// Is it worth while to wait on? Only where clients take turns: a client alone is better served by its other hosts.
-    fn may_stay(&self) -> bool {
+    /// Is it worth while to wait on? For long only where clients take turns: a client alone is better served by its other
+    /// hosts.
+    fn may_stay(&self, began: Instant) -> bool {
+        let now = Instant::now();
         let state = self.host.lock();
         let first = state.line.place(&self.client, self.ticket).is_none_or(|place| place < FIRST_FEW);
-        first && state.is_shared(&self.client) && state.is_moving(Instant::now())
+        let (waited, brisk) = (now.saturating_duration_since(began), state.stuck(now) < PATIENCE);
+        let in_turns = first && state.is_shared(&self.client) && waited < LONG_PATIENCE;
+        state.is_moving(now) && (in_turns || (brisk && waited < BRISK_PATIENCE))
     }
 
     fn give_up(mut self) -> Result<Turn, Outcome> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Claimed, Condition, Contract, Role, StateId};
+use postrider_contract::{Claimed, Condition, Contract, Role, StateId, Sweep, When};
 
 use super::table_name;
 use crate::claim::returning;
@@ -59,6 +59,7 @@ pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
         table.queue_indexes().into_iter().for_each(|index| add(Some(index)));
         add(table.lease_index());
         add(table.spent_index());
+        table.sweep_indexes().into_iter().for_each(|index| add(Some(index)));
         table.purge_indexes().into_iter().for_each(|index| add(Some(index)));
         table.state_indexes().into_iter().for_each(|index| add(Some(index)));
         table.tally_indexes().into_iter().for_each(|index| add(Some(index)));
@@ -208,6 +209,25 @@ impl Table<'_> {
         condition.extend(self.filter());
         let name = format!("{}_spent{}", self.stage.name, self.stage.attempts.max);
         Some(self.partial_index(&name, &[self.quote(&self.contract.table.id)], &condition.join(" AND ")))
+    }
+
+    /// Rows that have a time at which they are swept, by that time: a sweep need not look at the others.
+    fn sweep_indexes(&self) -> Vec<Needed> {
+        let timed = self.contract.sweeps.iter().filter_map(|sweep| match &sweep.when {
+            When::At { column } if !sweep.publish => Some((sweep, column)),
+            _ => None,
+        });
+        let index = |(sweep, column): (&Sweep, &String)| {
+            let name = format!("sweep_{column}");
+            if self.dialect == Dialect::Mysql {
+                return self.columns_index(&name, std::slice::from_ref(column));
+            }
+            let mut condition = vec![self.in_states(&sweep.from, Lookup::Index)];
+            condition.extend(self.filter());
+            condition.push(self.is_set(column));
+            self.partial_index(&name, &[index_key(&self.instant(column))], &condition.join(" AND "))
+        };
+        timed.map(index).collect()
     }
 
     fn purge_indexes(&self) -> Vec<Needed> {

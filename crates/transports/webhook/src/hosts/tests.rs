@@ -146,6 +146,24 @@ async fn j09_nobody_is_put_off_by_another_client_at_a_slow_host() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nobody_is_put_off_by_a_host_whose_turns_come_free_all_the_time() {
+    let host = host(8);
+    let takes = Duration::from_millis(40);
+    let one = || {
+        let host = Arc::clone(&host);
+        tokio::spawn(async move {
+            let turn = host.turn(Some("a"), soon()).await.unwrap_or_else(|put_off| panic!("{put_off:?}"));
+            tokio::time::sleep(takes).await;
+            turn.tell(Health::Well);
+        })
+    };
+    // 1.5 s of work, all at once.
+    for one in (0..300).map(|_| one()).collect::<Vec<_>>() {
+        one.await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_waits_is_told_at_once_that_the_host_is_to_be_left_alone() {
     let host = host(1);
     let first = turn(&host).await;
