@@ -42,7 +42,7 @@ await page.getByRole('heading', { level: 1, name: input.mail }).waitFor();
 await button(page, 'Requeue').click();
 await dialog.getByText('Requeue 1 row?').waitFor();
 await button(dialog, 'Requeue 1 row').click();
-await toast(page, '1 row moved');
+await toast(page, 'Requeue: 1 row moved');
 await go(page, '/lanes/mail?state=failed', 'mail');
 await page
   .getByLabel(/^Select \d/)
@@ -68,7 +68,7 @@ await go(page, '/lanes/webhooks?state=DEAD', 'webhooks');
 await page.getByLabel(`Select ${input.cancelled}`).check();
 await button(page, 'Cancel').click();
 await dialog.getByRole('button', { name: /^Cancel 1 row/ }).click();
-await toast(page, '1 row moved');
+await toast(page, 'Cancel: 1 row moved');
 await go(page, '/lanes/mail?state=dispatching', 'mail');
 await page
   .getByLabel(/^Select \d/)
@@ -76,7 +76,7 @@ await page
   .check();
 await button(page, 'Release').click();
 await dialog.getByRole('button', { name: /^Release 1 row/ }).click();
-await toast(page, '1 row moved');
+await toast(page, 'Release: 1 row moved');
 
 // The lane pauses, that is taken back, and it pauses again.
 await go(page, '/lanes/mail', 'mail');
