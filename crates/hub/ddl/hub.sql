@@ -12,7 +12,7 @@ CREATE INDEX {unless} dispatch_job_metadata_job ON dispatch_job_metadata (job_id
 
 CREATE INDEX {unless} dispatch_jobs_created ON dispatch_jobs (created_at, id);
 
-CREATE INDEX {unless} dispatch_jobs_status ON dispatch_jobs ({status}, created_at, id);
+CREATE INDEX {unless} dispatch_jobs_status ON dispatch_jobs ({status to list}, created_at, id);
 
 CREATE INDEX {unless} dispatch_jobs_client ON dispatch_jobs (client_id, created_at, id){where client_id};
 

@@ -96,7 +96,7 @@ fn filled(dialect: Dialect, text: &str) -> String {
         Dialect::Mysql => 1,
         Dialect::Sqlite => 2,
     };
-    let mut filled = text.to_owned();
+    let mut filled = text.replace("{status to list}", crate::sheet::status_to_list(dialect));
     for (word, forms) in words {
         filled = filled.replace(word, forms[at]);
     }

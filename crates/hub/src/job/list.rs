@@ -6,7 +6,7 @@ use crate::access::{Actor, Scope};
 use crate::cursor::After;
 use crate::draft::Draft;
 use crate::page::{Page, PageQuery};
-use crate::sheet::{Reader, now};
+use crate::sheet::{Reader, now, status_to_list};
 use crate::{Error, Hub, Moment};
 
 /// Which jobs. What is left out does not matter.
@@ -40,12 +40,14 @@ impl Filter {
     /// ` AND …` for each thing that it says.
     pub(super) fn narrow(&self, mut query: Draft, dialect: postrider_sql::Dialect) -> Draft {
         let texts = [
-            ("status", self.status.map(|status| name(&status))),
             ("client_id", self.client_id.clone()),
             ("code", self.code.clone()),
             ("event_id", self.event_id.clone()),
             ("subscription_id", self.subscription_id.clone()),
         ];
+        if let Some(status) = &self.status {
+            query = query.push(" AND ").push(status_to_list(dialect)).push(" = ").text(&name(status));
+        }
         for (column, value) in texts {
             if let Some(value) = value {
                 query = query.push(" AND t.").name(column).push(" = ").text(&value);
@@ -71,14 +73,14 @@ impl Filter {
         }
         if self.retryable {
             query = query
-                .push(" AND t.")
-                .name("status")
+                .push(" AND ")
+                .push(status_to_list(dialect))
                 .push(" = 'ERROR' AND t.attempt_count < COALESCE(t.max_retries, 3)");
         }
         if self.due {
             query = query
-                .push(" AND t.")
-                .name("status")
+                .push(" AND ")
+                .push(status_to_list(dialect))
                 .push(" = 'PENDING' AND (t.scheduled_for IS NULL OR t.scheduled_for <= ")
                 .push(now(dialect))
                 .push(")");

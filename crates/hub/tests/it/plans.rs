@@ -1,10 +1,11 @@
-//! J16: each question that the API is asked of a large table is answered by an index. PostgreSQL tells how.
+//! J16: each question that the API is asked of a large table is answered by an index. PostgreSQL and SQLite tell how.
 
 use std::sync::{Arc, Mutex};
 
 use postrider_hub::job::{DispatchStatus, Filter, MetadataFilter};
 use postrider_hub::page::PageQuery;
 use postrider_hub::{Hub, Moment, Settings};
+use postrider_seams::row::Value;
 use postrider_sql::Dialect;
 use postrider_sql::plain::{Answers, Plain, Statement};
 
@@ -33,11 +34,17 @@ impl Overheard {
         let from = format!("FROM {table} AS t");
         let asked = self.heard.lock().unwrap().iter().rfind(|one| one.sql.contains(&from)).cloned();
         let Statement { sql, args } = asked.expect("a question of the table");
-        let explain = Statement { sql: format!("EXPLAIN {sql}"), args };
-        let answer = self.inner.transact("explain", &[explain]).await.expect("a plan").remove(0);
-        let lines = answer.rows.iter().filter_map(|row| row[0].as_text());
-        lines.collect::<Vec<_>>().join("\n")
+        explain(&*self.inner, &sql, args).await
     }
+}
+
+/// What the database says of a statement, a line a step: the last thing in each row.
+async fn explain(database: &dyn Plain, sql: &str, args: Vec<Value>) -> String {
+    let words = if database.dialect() == Dialect::Sqlite { "EXPLAIN QUERY PLAN" } else { "EXPLAIN" };
+    let statement = Statement { sql: format!("{words} {sql}"), args };
+    let answer = database.transact("explain", &[statement]).await.expect("a plan").remove(0);
+    let lines = answer.rows.iter().filter_map(|row| row.last().and_then(Value::as_text));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// 30,000 jobs of 100 clients; one in a hundred is of the kind that somebody looks for.
@@ -112,4 +119,22 @@ async fn answered_by_indexes(site: &Site) {
     let dead = Filter { client_id: Some("client-7".to_owned()), ..Filter::default() };
     hub.retry_jobs(&root(), &dead).await.expect("a bulk retry");
     by_index("a bulk retry", &overheard.plan("dispatch_jobs").await);
+}
+
+/// SQLite takes an index of the bare status for every claim, and sorts the whole backlog: that of the lists is none.
+#[tokio::test(flavor = "multi_thread")]
+async fn j16_on_sqlite_lists_have_an_index_that_no_claim_takes() {
+    site::sqlite(|site| async move {
+        let overheard = Arc::new(Overheard { inner: Arc::clone(&site.database), heard: Mutex::default() });
+        let hub = Hub::open(Arc::clone(&overheard) as _, Settings::default(), None).await.expect("a hub");
+        let queued = Filter { status: Some(DispatchStatus::Queued), ..Filter::default() };
+        hub.jobs(&root(), &queued, &PageQuery::default()).await.expect("a page");
+        let plan = overheard.plan("dispatch_jobs").await;
+        assert!(plan.contains("dispatch_jobs_status") && !plan.contains("TEMP B-TREE"), "{plan}");
+        let ready = "SELECT id FROM dispatch_jobs WHERE (status = 'QUEUED' OR (status = 'ERROR' AND next_attempt_at IS NOT NULL)) \
+                     ORDER BY id LIMIT 1";
+        let plan = explain(&*site.database, ready, Vec::new()).await;
+        assert!(!plan.contains("dispatch_jobs_status") && !plan.contains("TEMP B-TREE"), "{plan}");
+    })
+    .await;
 }

@@ -93,7 +93,9 @@ async fn the_list_is_honoured(kind: Kind, name: &str) {
         ["ann@example.com", gone.as_str()]
     );
     assert!(first.json()[0]["since"].as_str().unwrap().ends_with('Z'));
-    assert!(first.err.contains(&format!("--after '{gone}'")), "{}", first.err);
+    assert_eq!(first.err, format!("{}\n", serde_json::json!({ "next": gone })));
+    let told = home.shop.run(&["suppress", "list", "--limit", "2"]).fine().err;
+    assert!(told.contains(&format!("--after '{gone}'")), "{told}");
     let second = home.shop.run(&["suppress", "list", "--json", "--after", &gone]).fine();
     assert_eq!((second.json().len(), second.err.as_str()), (1, ""));
 
