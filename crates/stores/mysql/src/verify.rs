@@ -42,7 +42,7 @@ impl MysqlStore {
             return Ok(None);
         }
         for step in self.opened.program.claim.iter().filter_map(|claim| claim.steps.first()) {
-            let sql = format!("EXPLAIN {}", step.sql);
+            let sql = format!("EXPLAIN FORMAT=TRADITIONAL {}", step.sql);
             let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
             let given = Given::limit(&self.database.instance, 100);
             let plan = self.database.run("explain the claim", &script, &given).await?.into_rows();
@@ -63,7 +63,7 @@ impl MysqlStore {
     async fn group_scan(&self) -> Result<Option<String>, Error> {
         let look = self.opened.program.groups.iter().filter_map(|groups| groups.after.first());
         for step in look.flat_map(|script| &script.steps) {
-            let sql = format!("EXPLAIN {}", step.sql);
+            let sql = format!("EXPLAIN FORMAT=TRADITIONAL {}", step.sql);
             let script = Script { steps: vec![Step { sql, yields: Yields::Other, ..step.clone() }] };
             let given = Given::limit(&self.database.instance, 100);
             let plan = self.database.run("explain the search for groups", &script, &given).await?.into_rows();

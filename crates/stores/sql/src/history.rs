@@ -66,7 +66,9 @@ impl Table<'_> {
             self.lines(history, "o", &id),
             self.own_states()
         );
-        let ago = self.as_integer(&format!("({}) / 1000", self.micros_since_as(form, &first)));
+        // Cut off, as the clock's milliseconds are: rounded, the two could differ by one, and tell another second.
+        let divided = if self.dialect == Dialect::Mysql { "DIV" } else { "/" };
+        let ago = self.as_integer(&format!("({}) {divided} 1000", self.micros_since_as(form, &first)));
         Some(format!("({} - {ago})", self.epoch_millis()))
     }
 

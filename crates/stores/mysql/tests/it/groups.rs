@@ -55,7 +55,7 @@ async fn plan(server: &Server, step: &Step) -> Vec<[String; 4]> {
         };
         sql = sql.replacen(mark, value, 1);
     }
-    let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN {sql}")))
+    let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN FORMAT=TRADITIONAL {sql}")))
         .fetch_all(&server.sql)
         .await
         .unwrap_or_else(|error| panic!("{error}: {sql}"));
