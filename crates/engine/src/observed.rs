@@ -300,6 +300,10 @@ impl Transport for ObservedTransport {
         self.inner.keeps_order()
     }
 
+    fn drops_repeats(&self) -> bool {
+        self.inner.drops_repeats()
+    }
+
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
         let started = Instant::now();
         let outcomes = self.inner.deliver(batch, deadline).await;

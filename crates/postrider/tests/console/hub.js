@@ -122,7 +122,7 @@ await page.keyboard.press('Escape');
 await dialog.waitFor({ state: 'detached' });
 await page.keyboard.press('g');
 await page.keyboard.press('j');
-await page.waitForURL(/#\/jobs/);
+await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
 await row(page, '').first().waitFor();
 await page.keyboard.press('j');
 await page.keyboard.press('j');

@@ -44,6 +44,7 @@ const ASSETS: &[Asset] = assets![
     "js/move.js",
     "js/overview.js",
     "js/parts.js",
+    "js/pause.js",
     "js/plot.js",
     "js/pools.js",
     "js/ranks.js",

@@ -4,7 +4,7 @@ import { get, may, post, segment } from "./api.js";
 import { confirm } from "./dialog.js";
 import { again, h } from "./dom.js";
 import { form } from "./form.js";
-import { button, code, empty, facts, heading, section, when } from "./parts.js";
+import { button, code, empty, facts, heading, inputs, section, when } from "./parts.js";
 import { pages, table } from "./table.js";
 import { attempt, toast } from "./toast.js";
 import { plural, pretty } from "./words.js";
@@ -27,26 +27,13 @@ const FIELDS = () => [
 export async function events({ parameters, find }) {
   const wanted = Object.fromEntries(parameters);
   const list = pages((cursor) => get("/events", { ...wanted, cursor }), shown);
-  const inputs = [
-    ["code", "Type"],
-    ["clientId", "Client"],
-  ].map(([name, label]) =>
-    h("input", {
-      name,
-      type: "search",
-      placeholder: label,
-      "aria-label": label,
-      value: wanted[name] ?? "",
-      maxlength: 255,
-      spellcheck: "false",
-    }),
-  );
+  const filters = inputs([["code", "Type"], ["clientId", "Client"]], wanted, 255);
   const submit = (event) => {
     event.preventDefault();
-    for (const input of inputs) wanted[input.name] = input.value.trim();
+    for (const input of filters) wanted[input.name] = input.value.trim();
     list.first();
   };
-  find(() => inputs[0].focus());
+  find(() => filters[0].focus());
   list.first();
   const publish = () =>
     form("Publish an event", FIELDS(), null, "Publish", async (body) => {
@@ -61,7 +48,7 @@ export async function events({ parameters, find }) {
       actions: may("producer") ? [button("Publish", publish, "primary", "plus")] : [],
       under: "What happened, newest first. Each makes a job for every subscription that matches.",
     }),
-    h("form", { class: "search", role: "search", onsubmit: submit }, inputs, h("button", {}, "Find")),
+    h("form", { class: "search", role: "search", onsubmit: submit }, filters, h("button", {}, "Find")),
     list.frame,
   ];
 }

@@ -3,7 +3,7 @@
 import { get, may, post, segment } from "./api.js";
 import { confirm } from "./dialog.js";
 import { h, put } from "./dom.js";
-import { button, empty, heading, mark, roleTone, when } from "./parts.js";
+import { button, empty, heading, inputs, mark, roleTone, when } from "./parts.js";
 import { pages, table } from "./table.js";
 import { attempt, toast } from "./toast.js";
 import { plural } from "./words.js";
@@ -26,17 +26,7 @@ const FIELDS = [
 export async function jobs({ parameters, find }) {
   const wanted = { status: "", ...Object.fromEntries(parameters) };
   const list = pages((cursor) => get("/dispatch-jobs", { ...wanted, cursor }), shown);
-  const inputs = FIELDS.map(([name, label]) =>
-    h("input", {
-      name,
-      type: "search",
-      placeholder: label,
-      "aria-label": label,
-      value: wanted[name] ?? "",
-      maxlength: 64,
-      spellcheck: "false",
-    }),
-  );
+  const filters = inputs(FIELDS, wanted, 64);
   const tabs = h(
     "div",
     { class: "tabs", role: "group", "aria-label": "By status" },
@@ -58,7 +48,7 @@ export async function jobs({ parameters, find }) {
   const acts = h("span", {});
   const submit = (event) => {
     event.preventDefault();
-    for (const input of inputs) wanted[input.name] = input.value.trim();
+    for (const input of filters) wanted[input.name] = input.value.trim();
     look();
   };
 
@@ -74,12 +64,12 @@ export async function jobs({ parameters, find }) {
     put(acts, status === "ERROR" && may("operator") && button("Retry the spent ones", () => retry(filter, list.first)));
   }
   press();
-  find(() => inputs[0].focus());
+  find(() => filters[0].focus());
   list.first();
   return [
     heading("Jobs", { actions: [acts], under: "Webhook deliveries, newest first." }),
     tabs,
-    h("form", { class: "search", role: "search", onsubmit: submit }, inputs, h("button", {}, "Find")),
+    h("form", { class: "search", role: "search", onsubmit: submit }, filters, h("button", {}, "Find")),
     list.frame,
   ];
 }

@@ -92,3 +92,17 @@ export const heading = (title, { trail = [], marks = [], actions = [], under = n
 /** A part of a page with a name. */
 export const section = (title, body, { actions = [], kind = "" } = {}) =>
   h("section", { class: `card ${kind}` }, h("div", { class: "bar" }, h("h2", {}, title), actions), body);
+
+/** One search input for each [name, label], as long as a name may be. */
+export const inputs = (fields, wanted, longest) =>
+  fields.map(([name, label]) =>
+    h("input", {
+      name,
+      type: "search",
+      placeholder: label,
+      "aria-label": label,
+      value: wanted[name] ?? "",
+      maxlength: longest,
+      spellcheck: "false",
+    }),
+  );

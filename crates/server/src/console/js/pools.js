@@ -3,8 +3,9 @@
 import { get, may, post, replace, segment } from "./api.js";
 import { form } from "./form.js";
 import { button, empty, heading, mark } from "./parts.js";
+import { pauseButton } from "./pause.js";
 import { pages, table } from "./table.js";
-import { attempt, toast } from "./toast.js";
+import { toast } from "./toast.js";
 import { rows } from "./words.js";
 
 const FIELDS = [
@@ -59,21 +60,11 @@ function shown({ items }, look) {
 
 function acts(one, look) {
   const here = `/dispatch-pools/${segment(one.id)}`;
-  const set = async (verb) => {
-    await post(`${here}/${verb}`);
-    await look();
-  };
-  const [verb, back] = one.paused ? ["resume", "pause"] : ["pause", "resume"];
-  const flip = () =>
-    attempt(async () => {
-      await set(verb);
-      toast(one.paused ? `${one.code} goes on.` : `${one.code} pauses: its jobs wait.`, { undo: () => set(back) });
-    });
   const edit = () =>
     form(`Change ${one.code}`, FIELDS, one, "Save", async (body) => {
       await replace(here, body);
       toast(`${one.code} is changed.`);
       await look();
     });
-  return [button(one.paused ? "Resume" : "Pause", flip, "small"), button("Edit", edit, "small")];
+  return [pauseButton(one, here, look), button("Edit", edit, "small")];
 }

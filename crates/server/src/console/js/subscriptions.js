@@ -4,6 +4,7 @@ import { get, may, post, replace, segment } from "./api.js";
 import { h } from "./dom.js";
 import { form } from "./form.js";
 import { button, empty, heading, mark } from "./parts.js";
+import { pauseButton } from "./pause.js";
 import { pages, table } from "./table.js";
 import { attempt, toast } from "./toast.js";
 
@@ -112,16 +113,6 @@ const state = (one) => [
 
 function acts(one, look) {
   const here = `/subscriptions/${segment(one.id)}`;
-  const set = async (verb) => {
-    await post(`${here}/${verb}`);
-    await look();
-  };
-  const [verb, back] = one.paused ? ["resume", "pause"] : ["pause", "resume"];
-  const flip = () =>
-    attempt(async () => {
-      await set(verb);
-      toast(one.paused ? `${one.code} goes on.` : `${one.code} pauses: its jobs wait.`, { undo: () => set(back) });
-    });
   const test = () =>
     attempt(async () => {
       const { jobIds } = await post(`${here}/test`);
@@ -139,5 +130,5 @@ function acts(one, look) {
         await look();
       }),
     );
-  return [button(one.paused ? "Resume" : "Pause", flip, "small"), button("Test", test, "small"), button("Edit", edit, "small")];
+  return [pauseButton(one, here, look), button("Test", test, "small"), button("Edit", edit, "small")];
 }
