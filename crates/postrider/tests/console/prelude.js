@@ -56,7 +56,12 @@ async function examine(page, what) {
   if (wide > room) wrong.push(`${what}: ${wide - room} px wider than its window`);
 }
 
-const toast = (page, text) => page.locator('.toast', { hasText: text }).waitFor();
+/** Waits until it is said, and for it to be gone, so that the next one is not taken for it. */
+async function toast(page, text) {
+  const said = page.locator('.toast', { hasText: text });
+  await said.waitFor();
+  await said.evaluate((note) => note.remove());
+}
 const row = (page, text) => page.locator('main tbody tr', { hasText: text });
 const button = (where, name) => where.getByRole('button', { name, exact: true });
 function must(holds, what) {

@@ -74,6 +74,7 @@ await page
   .getByLabel(/^Select \d/)
   .first()
   .check();
+await page.getByText('1 row selected').waitFor();
 await button(page, 'Release').click();
 await dialog.getByRole('button', { name: /^Release 1 row/ }).click();
 await toast(page, 'Release: 1 row moved');
@@ -81,9 +82,8 @@ await toast(page, 'Release: 1 row moved');
 // The lane pauses, that is taken back, and it pauses again.
 await go(page, '/lanes/mail', 'mail');
 await button(page, 'Pause').click();
-await toast(page, 'mail pauses');
 await button(page, 'Resume').waitFor();
-await button(page.locator('.toast'), 'Undo').click();
+await button(page.locator('.toast', { hasText: 'mail pauses' }), 'Undo').click();
 await button(page, 'Pause').waitFor();
 await page.locator('.machine a', { hasText: 'sent' }).click();
 await page.waitForURL(/state=sent/);
