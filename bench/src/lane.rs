@@ -37,12 +37,8 @@ pub struct NoOp;
 
 #[async_trait]
 impl Transport for NoOp {
-    fn batch(&self) -> usize {
-        500
-    }
-
-    fn concurrency(&self) -> usize {
-        4
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(500, 4)
     }
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
@@ -62,12 +58,8 @@ pub struct Recorder {
 
 #[async_trait]
 impl Transport for Recorder {
-    fn batch(&self) -> usize {
-        50
-    }
-
-    fn concurrency(&self) -> usize {
-        8
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(50, 8)
     }
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {

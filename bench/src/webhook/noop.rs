@@ -19,12 +19,8 @@ struct NoOp;
 
 #[async_trait]
 impl Transport for NoOp {
-    fn batch(&self) -> usize {
-        500
-    }
-
-    fn concurrency(&self) -> usize {
-        4
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(500, 4)
     }
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {

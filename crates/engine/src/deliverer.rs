@@ -29,8 +29,9 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(crate) async fn run(runner: Arc<Runner>) {
     let workers = runner.workers();
     loop {
-        let most = runner.pace.share(runner.transport.batch());
-        let portion = Portion { most, workers, whole_runs: runner.transport.keeps_order() };
+        let can = runner.transport.capabilities();
+        let most = runner.pace.share(can.batch);
+        let portion = Portion { most, workers, whole_runs: can.keeps_order };
         let Some((taken, _begun)) = runner.waiting.take(portion).await else { return };
         let rows = match taken {
             Taken::Runs(runs) => {

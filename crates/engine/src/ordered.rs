@@ -73,7 +73,7 @@ async fn begin(runner: &Runner, run: Run, room: usize) -> Option<Under<'_>> {
     if rest.front()?.row.fields.is_none() {
         return begin_large(runner, rest).await;
     }
-    let most = if runner.transport.keeps_order() { room } else { 1 };
+    let most = if runner.transport.capabilities().keeps_order { room } else { 1 };
     let inline = rest.iter().take(most).take_while(|held| held.row.fields.is_some()).count();
     let now = rest.drain(..inline).map(|held| (held, Part::Fresh)).collect();
     Some(Under { now, rest, _bytes: None })

@@ -224,12 +224,12 @@ impl Runner {
 }
 
 fn workers(lane: &Lane, transport: &dyn Transport) -> usize {
-    lane.limits.concurrency.min(transport.concurrency()).max(1)
+    lane.limits.concurrency.min(transport.capabilities().concurrency).max(1)
 }
 
 /// The deliveries that clients share, where each is of one row: a slow receiver then takes up exactly one.
 fn bounded_room(lane: &Lane, transport: &dyn Transport) -> Option<usize> {
-    let shared = lane.contract.claim.fair.is_some() && transport.batch() == 1;
+    let shared = lane.contract.claim.fair.is_some() && transport.capabilities().batch == 1;
     shared.then(|| workers(lane, transport).min(lane.limits.held))
 }
 

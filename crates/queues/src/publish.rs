@@ -17,7 +17,7 @@ pub(crate) async fn publish(
     deadline: Instant,
 ) -> Vec<Result<(), Error>> {
     let mut answers = Vec::with_capacity(rows.len());
-    for part in rows.chunks(transport.batch().max(1)) {
+    for part in rows.chunks(transport.capabilities().batch.max(1)) {
         let envelopes: Vec<Envelope> = part.iter().map(|row| envelope(topic, row)).collect();
         answers.extend(transport.deliver(&envelopes, deadline).await.into_iter().map(answer));
     }

@@ -16,27 +16,44 @@ pub enum Error {
     Refused(String),
 }
 
-#[async_trait]
-pub trait Transport: Send + Sync {
+/// What a transport can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
     /// The most envelopes that one call can use well; the engine never passes more.
-    fn batch(&self) -> usize;
-
+    pub batch: usize,
     /// The most calls that can make progress at once (connections, for example).
-    fn concurrency(&self) -> usize;
-
+    pub concurrency: usize,
     /// Do the envelopes of one call reach the target in their order? Then the rows of an ordered group go in one call
     /// (pipelined: no wait for each answer), else one call after another. Such a transport does not send an envelope
     /// after one of the same group failed, or its protocol sees to it that the later can't be taken before the earlier
     /// (Kafka's idempotent producer): what it did not send is `Deferred`.
-    fn keeps_order(&self) -> bool {
-        false
-    }
-
+    pub keeps_order: bool,
     /// Does the target drop a second delivery of the same `Envelope::dedupe`? Then what had no answer may be sent there
     /// once more without a second copy.
-    fn drops_repeats(&self) -> bool {
-        false
+    pub drops_repeats: bool,
+}
+
+impl Capabilities {
+    /// Of one that keeps no order and whose target drops no repeats.
+    pub fn new(batch: usize, concurrency: usize) -> Self {
+        Self { batch, concurrency, keeps_order: false, drops_repeats: false }
     }
+
+    #[must_use]
+    pub fn keeping_order(self, keeps_order: bool) -> Self {
+        Self { keeps_order, ..self }
+    }
+
+    #[must_use]
+    pub fn dropping_repeats(self, drops_repeats: bool) -> Self {
+        Self { drops_repeats, ..self }
+    }
+}
+
+#[async_trait]
+pub trait Transport: Send + Sync {
+    /// What the engine plans with. One answer, so that a transport around another one can't forget a part of it.
+    fn capabilities(&self) -> Capabilities;
 
     /// Sends each envelope and answers one outcome per envelope, in order. Returns by `deadline`: what has no answer
     /// by then is `Uncertain` if it may have been taken, `Retryable` if it can't have been. Not cancel-safe: a

@@ -114,12 +114,9 @@ impl Reliable {
 #[async_trait]
 impl Transport for Reliable {
     /// One mail a call: another one's inner tries must not hold up its settle.
-    fn batch(&self) -> usize {
-        1
-    }
-
-    fn concurrency(&self) -> usize {
-        self.inner.channels.iter().map(|channel| channel.sender.transport.concurrency()).max().unwrap_or(1)
+    fn capabilities(&self) -> transport::Capabilities {
+        let each = self.inner.channels.iter().map(|channel| channel.sender.transport.capabilities());
+        transport::Capabilities::new(1, each.map(|each| each.concurrency).max().unwrap_or(1))
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
@@ -152,12 +149,8 @@ struct Bounded {
 
 #[async_trait]
 impl Transport for Bounded {
-    fn batch(&self) -> usize {
-        self.inner.batch()
-    }
-
-    fn concurrency(&self) -> usize {
-        self.inner.concurrency()
+    fn capabilities(&self) -> transport::Capabilities {
+        self.inner.capabilities()
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

@@ -112,20 +112,8 @@ impl Suppressing {
 
 #[async_trait]
 impl Transport for Suppressing {
-    fn batch(&self) -> usize {
-        self.inner.batch()
-    }
-
-    fn concurrency(&self) -> usize {
-        self.inner.concurrency()
-    }
-
-    fn keeps_order(&self) -> bool {
-        self.inner.keeps_order()
-    }
-
-    fn drops_repeats(&self) -> bool {
-        self.inner.drops_repeats()
+    fn capabilities(&self) -> transport::Capabilities {
+        self.inner.capabilities()
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

@@ -53,12 +53,8 @@ pub struct Script {
 
 #[async_trait]
 impl Transport for Script {
-    fn batch(&self) -> usize {
-        1
-    }
-
-    fn concurrency(&self) -> usize {
-        1
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(1, 1)
     }
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {

@@ -77,16 +77,8 @@ impl Target {
 
 #[async_trait]
 impl Transport for Target {
-    fn batch(&self) -> usize {
-        4
-    }
-
-    fn concurrency(&self) -> usize {
-        4
-    }
-
-    fn keeps_order(&self) -> bool {
-        self.shared.pipelined
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(4, 4).keeping_order(self.shared.pipelined)
     }
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {

@@ -131,12 +131,8 @@ pub fn unreachable() -> Outcome {
 
 #[async_trait]
 impl Transport for Scripted {
-    fn batch(&self) -> usize {
-        1
-    }
-
-    fn concurrency(&self) -> usize {
-        64
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(1, 64)
     }
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {

@@ -95,16 +95,8 @@ fn group_of(row: &str) -> String {
 
 #[async_trait]
 impl Transport for Broker {
-    fn batch(&self) -> usize {
-        self.batch
-    }
-
-    fn concurrency(&self) -> usize {
-        8
-    }
-
-    fn keeps_order(&self) -> bool {
-        self.pipelined
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(self.batch, 8).keeping_order(self.pipelined)
     }
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {

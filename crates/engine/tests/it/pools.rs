@@ -72,12 +72,8 @@ impl Receiver {
 
 #[async_trait]
 impl Transport for Receiver {
-    fn batch(&self) -> usize {
-        1
-    }
-
-    fn concurrency(&self) -> usize {
-        16
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(1, 16)
     }
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {

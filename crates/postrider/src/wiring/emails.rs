@@ -84,12 +84,8 @@ pub struct Insistent(pub Arc<dyn Transport>);
 
 #[async_trait]
 impl Transport for Insistent {
-    fn batch(&self) -> usize {
-        self.0.batch()
-    }
-
-    fn concurrency(&self) -> usize {
-        self.0.concurrency()
+    fn capabilities(&self) -> transport::Capabilities {
+        self.0.capabilities()
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

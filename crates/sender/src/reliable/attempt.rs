@@ -78,7 +78,9 @@ async fn tries(inner: &Inner, channel: &Channel, envelope: &Envelope, deadline: 
                 channel.warm();
                 return Step::Done(outcome);
             }
-            Outcome::Uncertain(_) if channel.sender.transport.drops_repeats() => uncertain = true,
+            Outcome::Uncertain(_) if channel.sender.transport.capabilities().drops_repeats => {
+                uncertain = true;
+            }
             Outcome::Uncertain(_) => return Step::Done(outcome),
             // Some have it already: only the row knows who.
             Outcome::Retryable(failure) if failure.partly => return Step::Done(outcome),

@@ -56,16 +56,8 @@ impl Scripted {
 
 #[async_trait]
 impl Transport for Scripted {
-    fn batch(&self) -> usize {
-        8
-    }
-
-    fn concurrency(&self) -> usize {
-        4
-    }
-
-    fn drops_repeats(&self) -> bool {
-        self.drops_repeats
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(8, 4).dropping_repeats(self.drops_repeats)
     }
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {

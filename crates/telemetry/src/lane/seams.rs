@@ -174,20 +174,8 @@ struct TracedTransport {
 
 #[async_trait]
 impl Transport for TracedTransport {
-    fn batch(&self) -> usize {
-        self.inner.batch()
-    }
-
-    fn concurrency(&self) -> usize {
-        self.inner.concurrency()
-    }
-
-    fn keeps_order(&self) -> bool {
-        self.inner.keeps_order()
-    }
-
-    fn drops_repeats(&self) -> bool {
-        self.inner.drops_repeats()
+    fn capabilities(&self) -> transport::Capabilities {
+        self.inner.capabilities()
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

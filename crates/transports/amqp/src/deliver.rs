@@ -58,12 +58,8 @@ impl Amqp {
 
 #[async_trait]
 impl Transport for Amqp {
-    fn batch(&self) -> usize {
-        self.pool.settings.batch
-    }
-
-    fn concurrency(&self) -> usize {
-        self.pool.settings.channels
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(self.pool.settings.batch, self.pool.settings.channels)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

@@ -31,12 +31,8 @@ impl FileTransport {
 
 #[async_trait]
 impl Transport for FileTransport {
-    fn batch(&self) -> usize {
-        64
-    }
-
-    fn concurrency(&self) -> usize {
-        4
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(64, 4)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

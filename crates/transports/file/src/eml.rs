@@ -66,12 +66,8 @@ impl EmlFolder {
 
 #[async_trait]
 impl Transport for EmlFolder {
-    fn batch(&self) -> usize {
-        4
-    }
-
-    fn concurrency(&self) -> usize {
-        4
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(4, 4)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

@@ -206,17 +206,9 @@ fn receipt(topic: &str, delivery: &Delivery) -> Receipt {
 
 #[async_trait]
 impl Transport for Kafka {
-    fn batch(&self) -> usize {
-        self.settings.batch
-    }
-
-    fn concurrency(&self) -> usize {
-        self.settings.concurrency
-    }
-
     /// One producer keeps a partition's order through its own retries, and gives up a record only with those behind it.
-    fn keeps_order(&self) -> bool {
-        true
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(self.settings.batch, self.settings.concurrency).keeping_order(true)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

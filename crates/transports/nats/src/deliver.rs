@@ -127,12 +127,8 @@ fn receipt(ack: &PublishAck) -> Receipt {
 
 #[async_trait]
 impl Transport for Nats {
-    fn batch(&self) -> usize {
-        self.settings().batch
-    }
-
-    fn concurrency(&self) -> usize {
-        self.settings().concurrency
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(self.settings().batch, self.settings().concurrency)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

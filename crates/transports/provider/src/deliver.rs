@@ -168,16 +168,8 @@ fn stops(sent: &Sent) -> bool {
 #[async_trait]
 impl Transport for Provider {
     /// Each mail is a request of its own, settled as soon as it is answered.
-    fn batch(&self) -> usize {
-        1
-    }
-
-    fn concurrency(&self) -> usize {
-        self.settings.concurrency
-    }
-
-    fn drops_repeats(&self) -> bool {
-        self.api.drops_repeats()
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(1, self.settings.concurrency).dropping_repeats(self.api.drops_repeats())
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

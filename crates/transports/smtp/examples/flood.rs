@@ -17,10 +17,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let bytes: usize = arguments.next().map_or(Ok(4096), |size| size.parse())?;
 
     let smtp = Arc::new(Smtp::from_url(&url)?);
-    let batch: Arc<Vec<Envelope>> = Arc::new((0..smtp.batch()).map(|_| envelope(bytes)).collect());
+    let batch: Arc<Vec<Envelope>> =
+        Arc::new((0..smtp.capabilities().batch).map(|_| envelope(bytes)).collect());
     let left = Arc::new(AtomicUsize::new(mails.div_ceil(batch.len())));
     let started = Instant::now();
-    let workers: Vec<_> = (0..smtp.concurrency())
+    let workers: Vec<_> = (0..smtp.capabilities().concurrency)
         .map(|_| tokio::spawn(work(Arc::clone(&smtp), Arc::clone(&batch), Arc::clone(&left))))
         .collect();
     let mut sent = 0;

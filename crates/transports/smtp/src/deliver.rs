@@ -98,12 +98,8 @@ async fn answers(connection: &mut Connection, deadline: Instant) -> bool {
 
 #[async_trait]
 impl Transport for Smtp {
-    fn batch(&self) -> usize {
-        self.pool.settings.batch
-    }
-
-    fn concurrency(&self) -> usize {
-        self.pool.settings.connections
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(self.pool.settings.batch, self.pool.settings.connections)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

@@ -158,12 +158,8 @@ async fn send(
 
 #[async_trait]
 impl Transport for Sqs {
-    fn batch(&self) -> usize {
-        self.settings.batch
-    }
-
-    fn concurrency(&self) -> usize {
-        self.settings.concurrency
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(self.settings.batch, self.settings.concurrency)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

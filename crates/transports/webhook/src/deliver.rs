@@ -105,12 +105,8 @@ impl Webhooks {
 
 #[async_trait]
 impl Transport for Webhooks {
-    fn batch(&self) -> usize {
-        self.settings.batch
-    }
-
-    fn concurrency(&self) -> usize {
-        self.settings.concurrency
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(self.settings.batch, self.settings.concurrency)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

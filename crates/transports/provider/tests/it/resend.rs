@@ -48,7 +48,7 @@ fn rules(seen: &Seen) -> Reply {
 async fn n8_the_key_against_repeats_goes_along() {
     let world = StandIn::start(rules).await;
     let provider = world.provider("resend://", &[("key", "re_key")]);
-    assert!(provider.drops_repeats());
+    assert!(provider.capabilities().drops_repeats);
     for _ in 0..2 {
         let outcome = send(&provider, mail(&["ann@example.com", "blind@example.com"])).await;
         assert_eq!(delivered(&outcome).id.as_deref(), Some("49a3999c"));

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use postrider_seams::envelope::RecipientResult;
+use postrider_seams::transport::Capabilities;
 use postrider_seams::{Mail, Outcome, Rest, Transport};
 
 use crate::relay::{Act, BARE_HELLO, Relay, commands, hear, hello, say, script, text};
@@ -225,7 +226,7 @@ async fn a_mail_to_thousands_goes_in_windows() {
 #[tokio::test]
 async fn limits_are_what_the_settings_say() {
     let smtp = smtp(1);
-    assert_eq!((smtp.batch(), smtp.concurrency()), (20, 8));
+    assert_eq!(smtp.capabilities(), Capabilities::new(20, 8));
 }
 
 #[tokio::test]
