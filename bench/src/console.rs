@@ -1,8 +1,8 @@
 //! The console's questions to the real binary with millions of rows in a lane on PostgreSQL: how long each page's calls take
 //! the server, and what an open overview costs the database in a minute.
 
-use std::net::TcpListener;
-use std::path::PathBuf;
+mod site;
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,12 +11,11 @@ use hyper::Request;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, Row as _};
 use tokio::time::Instant;
 
+use self::site::Site;
 use crate::product;
 use crate::report::{Figure, Report};
-use crate::servers::variable;
 
 /// Each call, so often; the slowest counts.
 const TRIES: usize = 5;
@@ -26,7 +25,7 @@ const MOST_COST: f64 = 600.0;
 
 pub async fn run(report: Report, rows: u64) {
     let site = Site::create().await;
-    Report::say(&format!("filling {rows} rows"));
+    Report::say(&format!("filling {rows} mails and as many jobs"));
     site.fill(rows).await;
     let key = product::say(&site.config, &["key", "create", "bench", "--role", "operator"]).await;
     let mut server = product::start(&site.config);
@@ -96,10 +95,39 @@ fn calls(rows: u64) -> Vec<(&'static str, &'static str, String, String)> {
     calls.push(("preview of a requeue", "POST", format!("{lane}/requeue"), preview));
     calls.push(get("check", "/api/v1/check".to_owned()));
     calls.push(get("events", "/api/v1/events".to_owned()));
-    calls.push(get("jobs", "/api/v1/dispatch-jobs".to_owned()));
+    calls.extend(jobs(middle));
     calls.push(get("subscriptions", "/api/v1/subscriptions".to_owned()));
     calls.push(get("pools", "/api/v1/dispatch-pools".to_owned()));
     calls.push(get("accounts", "/api/v1/service-accounts".to_owned()));
+    calls
+}
+
+/// What the pages of webhook jobs ask, of their lane and of the API.
+fn jobs(middle: u64) -> Vec<(&'static str, &'static str, String, String)> {
+    let (lane, list) = ("/api/v1/lanes/jobs", "/api/v1/dispatch-jobs");
+    let job = format!("{middle:013}");
+    let get = |name, path: String| (name, "GET", path, String::new());
+    let mut calls = vec![
+        get("job", format!("{list}/{job}")),
+        get("job as a row", format!("{lane}/rows/{job}")),
+        get("lane of jobs", lane.to_owned()),
+        get("rows of jobs, dead by error, none", format!("{lane}/rows?by=error&text=nothing")),
+        get("rows of jobs, by group", format!("{lane}/rows?by=group&text=order-77")),
+    ];
+    for (name, query) in [
+        ("jobs", ""),
+        ("jobs in ERROR", "?status=ERROR"),
+        ("jobs COMPLETED", "?status=COMPLETED"),
+        ("jobs CANCELLED, none", "?status=CANCELLED"),
+        ("jobs of a client", "?clientId=client-7"),
+        ("jobs of a client in ERROR", "?clientId=client-7&status=ERROR"),
+        ("jobs of a code", "?code=shop:orders:order:created7"),
+        ("jobs by metadata", "?metadataKey=order&metadataValue=77"),
+        ("jobs since a time", "?createdAfter=2020-01-01T00:00:00Z"),
+        ("jobs retryable", "?retryable=true"),
+    ] {
+        calls.push(get(name, format!("{list}{query}")));
+    }
     calls
 }
 
@@ -130,79 +158,5 @@ impl Caller {
         let fine = answer.status().is_success();
         answer.into_body().collect().await.ok()?;
         fine.then(|| started.elapsed().as_secs_f64() * 1000.0)
-    }
-}
-
-struct Site {
-    url: String,
-    base: String,
-    config: PathBuf,
-    _folder: tempfile::TempDir,
-}
-
-impl Site {
-    async fn create() -> Self {
-        let server = variable("POSTRIDER_TEST_POSTGRES");
-        let mut admin = PgConnection::connect(&server).await.expect("PostgreSQL answers");
-        admin.execute("DROP DATABASE IF EXISTS bench_console WITH (FORCE)").await.expect("dropped");
-        admin.execute("CREATE DATABASE bench_console").await.expect("created");
-        let (address, _) = server.rsplit_once('/').expect("a URL has a path");
-        let url = format!("{address}/bench_console");
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let config = folder.path().join("postrider.toml");
-        let port =
-            TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
-        let text = format!(
-            "[server]\nlisten = \"127.0.0.1:{port}\"\napi = \"main\"\n\n[stores.main]\nurl = \"{url}\"\n\n\
-             [transports.folder]\nurl = \"file:outbox\"\n\n[mail]\nfrom = \"shop@example.com\"\n\n\
-             [lanes.mail]\ncontract = \"mail_outbox\"\ntransport = \"folder\"\n"
-        );
-        std::fs::write(&config, text).expect("written");
-        product::migrate(&config).await;
-        let site = Self { url, base: format!("http://127.0.0.1:{port}"), config, _folder: folder };
-        site.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements").await;
-        site
-    }
-
-    async fn execute(&self, statement: &str) {
-        let mut connection = PgConnection::connect(&self.url).await.expect("connected");
-        connection.execute(AssertSqlSafe(statement)).await.expect("the bench's own SQL is right");
-    }
-
-    /// Nine of ten are sent, one in a hundred failed, the newest wait for next century.
-    async fn fill(&self, rows: u64) {
-        let state = format!(
-            "CASE WHEN i > {} THEN 'queued' WHEN i % 100 = 7 THEN 'failed' ELSE 'sent' END",
-            rows / 10 * 9
-        );
-        let insert = format!(
-            "INSERT INTO mail_outbox (status, retry_count, next_attempt_at, last_error, to_addresses, subject, body_text, \
-             idempotency_key, created_at, sent_at) SELECT s, CASE s WHEN 'queued' THEN 0 ELSE 1 END, '2099-01-01', \
-             CASE s WHEN 'failed' THEN '550 no such user' END, 'someone' || i || '@example.com', 'Order ' || i, \
-             repeat('Thank you. ', 20), 'key-' || i, now() - interval '1 day', CASE s WHEN 'sent' THEN now() END \
-             FROM (SELECT i, {state} AS s FROM generate_series(1, {rows}) AS i) AS made"
-        );
-        self.execute(&insert).await;
-        self.execute("VACUUM ANALYZE mail_outbox").await;
-        self.execute("CHECKPOINT").await;
-    }
-
-    /// Milliseconds that the database worked in a minute, with an overview open or not.
-    async fn minute(&self, viewer: Option<&Caller>) -> f64 {
-        self.execute("SELECT pg_stat_statements_reset()").await;
-        let minute = tokio::time::sleep(Duration::from_mins(1));
-        match viewer {
-            None => minute.await,
-            Some(caller) => {
-                let request = caller.request("GET", "/api/v1/overview/stream", "");
-                let mut stream = caller.web.request(request).await.expect("the stream opens").into_body();
-                let reading = async { while stream.frame().await.is_some() {} };
-                tokio::select! { () = minute => {}, () = reading => panic!("the stream ended") }
-            }
-        }
-        let mut connection = PgConnection::connect(&self.url).await.expect("connected");
-        let sum = "SELECT coalesce(sum(total_exec_time), 0)::float8 FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid \
-                   WHERE d.datname = current_database() AND query NOT LIKE '%pg_stat_statements%'";
-        connection.fetch_one(sum).await.expect("a sum").get(0)
     }
 }

@@ -1,5 +1,6 @@
 //! What should be unique and is not: an existing table may hold rows that a new one would have refused.
 
+use postrider_seams::inspect::COUNT_LIMIT;
 use postrider_seams::store::Error;
 
 use super::{Opened, Run};
@@ -10,7 +11,8 @@ use crate::{Dialect, Script, Step, Yields, ddl, ident};
 const MOST: u32 = 1000;
 
 impl Opened {
-    /// Columns that our own table keeps unique, and how many of their values this one has more than once.
+    /// Columns that our own table keeps unique, and how many of their values this one has more than once among its
+    /// newest rows: it may hold millions, and `check` is a page that people open.
     pub async fn duplicates(&self, on: &impl Run) -> Result<Vec<(String, u64)>, Error> {
         let dialect = on.dialect();
         let create = ddl::create(&self.contract, dialect).unwrap_or_default();
@@ -44,9 +46,10 @@ impl Opened {
         let there: Vec<String> = quoted.iter().map(|column| format!("{column} IS NOT NULL")).collect();
         let (list, there) = (quoted.join(", "), there.join(" AND "));
         let table = ident::quote(dialect, &self.contract.table.name);
+        let id = ident::quote(dialect, &self.contract.table.id);
         let sql = format!(
-            "SELECT COUNT(*) FROM (SELECT 1 AS n FROM {table} WHERE {there} GROUP BY {list} HAVING COUNT(*) > 1 \
-             LIMIT {MOST}) AS d"
+            "SELECT COUNT(*) FROM (SELECT 1 AS n FROM (SELECT {list} FROM {table} ORDER BY {id} DESC LIMIT {COUNT_LIMIT}) AS t \
+             WHERE {there} GROUP BY {list} HAVING COUNT(*) > 1 LIMIT {MOST}) AS d"
         );
         Step { sql, binds: Vec::new(), yields: Yields::Other }
     }

@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use postrider_contract::{Condition, Literal, Role, State};
+use postrider_seams::inspect::COUNT_LIMIT;
 use postrider_seams::store::Error;
 
 use super::{Opened, Run};
 use crate::bind::{self, Given};
 use crate::{Dialect, Script, Step, Yields, ident};
 
-/// The newest rows are looked at, by the primary key.
-const LOOKED_AT: u32 = 10_000;
 /// States that are told.
 const TOLD: u32 = 10;
 
@@ -26,7 +25,7 @@ impl Opened {
             let state = row.first().and_then(postrider_seams::Value::as_text).unwrap_or("NULL").to_owned();
             let count = row.get(1).map_or(0, bind::count);
             format!(
-                "{count} of the newest {LOOKED_AT} rows of {table} are in state `{state}`, which the contract does not know: \
+                "{count} of the newest {COUNT_LIMIT} rows of {table} are in state `{state}`, which the contract does not know: \
                  no lane takes them"
             )
         };
@@ -59,7 +58,7 @@ impl Opened {
             table = format!("{}.{table}", ident::quote(dialect, schema));
         }
         let sql = format!(
-            "SELECT {text}, COUNT(*) FROM (SELECT {column} FROM {table} ORDER BY {id} DESC LIMIT {LOOKED_AT}) AS n \
+            "SELECT {text}, COUNT(*) FROM (SELECT {column} FROM {table} ORDER BY {id} DESC LIMIT {COUNT_LIMIT}) AS n \
              WHERE n.{column} IS NULL OR {compared} NOT IN ({}) GROUP BY 1 ORDER BY 2 DESC LIMIT {TOLD}",
             known.join(", ")
         );

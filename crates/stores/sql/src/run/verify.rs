@@ -1,7 +1,7 @@
 //! What a table guarantees under a contract, in words, from facts that a store has gathered.
 
 use postrider_contract::{Hold, LeaseBy, OnError, Role};
-use postrider_seams::inspect::{Finding, Level};
+use postrider_seams::inspect::{COUNT_LIMIT, Finding, Level};
 
 use super::Opened;
 use crate::{Dialect, own};
@@ -15,7 +15,7 @@ pub struct Facts {
     pub claim_scan: Option<String>,
     /// DDL that is missing, as `migrate` would run it.
     pub missing: Vec<String>,
-    /// Columns that should be unique, and how many of their values are there more than once.
+    /// Columns that should be unique, and how many of their values are there more than once among the newest rows.
     pub duplicates: Vec<(String, u64)>,
     /// Rows of unknown states, in words.
     pub strange: Vec<String>,
@@ -197,7 +197,8 @@ fn duplicate_finding(columns: &str, values: u64) -> Finding {
     Finding {
         level: Level::Warning,
         text: format!(
-            "{columns} should be unique, but {values} values are there more than once: such rows are delivered twice"
+            "{columns} should be unique, but {values} values are there more than once among the newest {COUNT_LIMIT} rows: such \
+             rows are delivered twice"
         ),
         mend: None,
     }
