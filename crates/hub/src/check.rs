@@ -1,6 +1,6 @@
 //! Checks of what callers say. Every mistake is noted; nothing stops at the first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Error, Fault};
 
@@ -79,6 +79,10 @@ impl Faults {
         if headers.len() > 50 {
             self.note(field, "must not have more than 50 headers");
         }
+        if headers.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() > HEADERS {
+            self.note(field, format!("must have at most {HEADERS} bytes of names and values together"));
+        }
+        let mut known = BTreeSet::new();
         for (name, value) in headers {
             let at = format!("{field}.{name}");
             if name.len() > 100 || name.is_empty() || !name.bytes().all(is_token) {
@@ -87,6 +91,8 @@ impl Faults {
                 self.note(&at, "is set by us, or by the connection, and can't be overridden");
             } else if signs_in && name.eq_ignore_ascii_case("authorization") {
                 self.note(&at, "is set by the service account");
+            } else if !known.insert(name.to_ascii_lowercase()) {
+                self.note(&at, "is there twice: names of headers have no case");
             }
             if value.len() > 2000 || !value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte))
             {
@@ -95,6 +101,9 @@ impl Faults {
         }
     }
 }
+
+/// Bytes of a job's headers: what the delivery takes, and most servers do.
+const HEADERS: usize = 8 * 1024;
 
 /// Hop-by-hop headers (RFC 9110, 7.6.1), framing, and those of Standard Webhooks.
 const OURS: [&str; 18] = [

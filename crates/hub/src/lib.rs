@@ -28,8 +28,10 @@ mod seal;
 mod sheet;
 pub mod subscription;
 mod target;
+mod trace;
 
 pub use error::{Error, Fault, NOT_YOURS};
 pub use hub::{Hub, Settings};
 pub use moment::Moment;
 pub use seal::Seal;
+pub use trace::traceparent;

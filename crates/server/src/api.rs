@@ -25,7 +25,10 @@ mod problem;
 mod reference;
 mod rows;
 mod schemas;
+mod sound;
+mod strict;
 mod subscriptions;
+mod unasked;
 
 use std::sync::{Arc, OnceLock};
 
@@ -42,7 +45,8 @@ pub use lanes::{LaneControl, LaneMake};
 pub use openapi::document;
 pub use problem::Problem;
 
-use self::admit::{Recent, admit, refuse_unknown};
+use self::admit::{Recent, admit};
+pub(crate) use self::admit::{refuse_method, refuse_unknown};
 use crate::console::{self, guard_data};
 use crate::overview::Sampler;
 
@@ -123,7 +127,7 @@ impl Api {
     pub fn into_routes(self) -> Router {
         self.sampler.start();
         let (routes, _) = described().split_for_parts();
-        let closed = routes.fallback(refuse_unknown).method_not_allowed_fallback(admit::refuse_method);
+        let closed = routes.fallback(refuse_unknown).method_not_allowed_fallback(refuse_method);
         let closed =
             closed.layer(middleware::from_fn_with_state(self.clone(), admit)).with_state(self.clone());
         let api = Router::new().nest("/api/v1", closed).merge(reference::routes());

@@ -12,7 +12,7 @@ use axum::routing::get;
 use tokio::net::TcpListener;
 
 use crate::Figures;
-use crate::api::{Api, Problem};
+use crate::api::{Api, Problem, refuse_method, refuse_unknown};
 use crate::ready::{Lanes, readyz};
 
 /// The text format that Prometheus expects, with its version.
@@ -86,7 +86,13 @@ fn routes(lanes: Arc<dyn Lanes>, figures: Figures, api: Option<Api>, metrics: Me
     let open = metrics == Metrics::Open;
     let scrape = Router::new().route("/metrics", get(scraped)).with_state(Scrape { figures, door, open });
     let api = api.map(Api::into_routes).unwrap_or_default();
-    Router::new().route("/healthz", get(healthz)).merge(readiness).merge(scrape).merge(api)
+    Router::new()
+        .route("/healthz", get(healthz))
+        .merge(readiness)
+        .merge(scrape)
+        .merge(api)
+        .fallback(refuse_unknown)
+        .method_not_allowed_fallback(refuse_method)
 }
 
 #[derive(Clone)]

@@ -204,6 +204,11 @@ impl Hub {
         for (index, client) in new.client_ids.iter().enumerate() {
             faults.slug(&format!("clientIds[{index}]"), &client.0, 64);
         }
+        if let Some(end) = new.expires_at
+            && end <= self.clock().await?
+        {
+            faults.note("expiresAt", "must be in the future: it would open nothing");
+        }
         faults.end()?;
         let mut clients: Vec<String> = new.client_ids.iter().map(|client| client.0.clone()).collect();
         if let Scope::Only(own) = &actor.scope {

@@ -108,6 +108,7 @@ impl Hub {
             correlation: None,
             content_type: "application/json",
             data: Some("{\"test\":true}"),
+            trace: None,
         };
         let job = drafted(actor, &facts, &subscription, self.clock().await?, Once::No);
         let mut statements = self.insert_jobs(&[&job], None);
@@ -223,6 +224,12 @@ struct Facts<'a> {
     correlation: Option<&'a str>,
     content_type: &'a str,
     data: Option<&'a str>,
+    trace: Option<String>,
+}
+
+/// The trace that an event says it belongs to.
+fn trace(extensions: &BTreeMap<String, serde_json::Value>) -> Option<String> {
+    crate::traceparent(extensions.get("traceparent")?.as_str()?)
 }
 
 impl<'a> Facts<'a> {
@@ -236,6 +243,7 @@ impl<'a> Facts<'a> {
             correlation: event.correlation.as_deref(),
             content_type: &event.content_type,
             data: event.data.as_deref(),
+            trace: trace(&event.extensions),
         }
     }
 
@@ -249,6 +257,7 @@ impl<'a> Facts<'a> {
             correlation: event.correlation_id.as_deref(),
             content_type: event.data_content_type.as_deref().unwrap_or("application/json"),
             data: event.data.as_deref(),
+            trace: trace(&event.extensions),
         }
     }
 
@@ -290,6 +299,7 @@ fn drafted(
         retry_strategy: Some(subscription.retry_strategy.clone()),
         expires_at: subscription.expires_after_seconds.map(|seconds| now.after_seconds(seconds)),
         idempotency_key: key,
+        traceparent: event.trace.clone(),
         ..NewJob::to(event.code, &subscription.target_url)
     };
     let origin = Origin { subscription: Some(subscription.id.clone()), created_by: actor.key_id() };

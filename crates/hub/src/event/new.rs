@@ -103,7 +103,11 @@ struct Members<'a> {
 impl Members<'_> {
     fn take<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
         let raw = self.event.remove(name).filter(|raw| raw.get() != "null")?;
-        serde_json::from_str(raw.get()).map_err(|error| self.faults.note(name, error.to_string())).ok()
+        let told = |error: serde_json::Error| {
+            let text = error.to_string();
+            self.faults.note(name, text.split(" at line ").next().unwrap_or_default());
+        };
+        serde_json::from_str(raw.get()).map_err(told).ok()
     }
 
     fn line(&mut self, name: &str, most: usize) -> Option<String> {
@@ -202,9 +206,11 @@ fn extension(members: &mut Members<'_>, name: &str) -> Option<serde_json::Value>
     let value: serde_json::Value = members.take(name)?;
     let simple = value.is_boolean()
         || value.is_i64()
-        || value.as_str().is_some_and(|text| text.len() <= 1000 && !text.contains('\0'));
+        || value.as_str().is_some_and(|text| text.len() <= 1000 && !text.chars().any(char::is_control));
     if !simple {
-        members.faults.note(name, "must be a text of at most 1000 bytes, a whole number or a flag");
+        let text =
+            "must be a text of at most 1000 bytes without control characters, a whole number or a flag";
+        members.faults.note(name, text);
     }
     Some(value)
 }

@@ -236,7 +236,8 @@ impl NewJob {
         let kind = self.payload_content_type.as_deref().unwrap_or("application/json");
         let is_json = kind.starts_with("application/json") || kind.contains("+json");
         let payload = self.payload.as_deref().filter(|_| is_json)?;
-        Some(serde_json::from_str::<serde::de::IgnoredAny>(payload).is_ok())
+        // Read whole: what nests deeper than others read is none.
+        Some(serde_json::from_str::<serde_json::Value>(payload).is_ok())
     }
 
     fn check_metadata(&self, faults: &mut Faults) {

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use postrider_hub::access::{Actor, Role, Scope};
 use tokio::time::Instant;
 
-use super::{Api, Problem};
+use super::{Api, Problem, unasked};
 use crate::console::{cookie, session_is_meant};
 
 /// Who asks. Only routes behind [`admit`] have one.
@@ -143,6 +143,9 @@ impl Api {
 pub async fn admit(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     match api.actor(request.method(), request.headers()).await {
         Ok(actor) => {
+            if let Err(problem) = unasked::refuse(&request) {
+                return problem.into_response();
+            }
             request.extensions_mut().insert(actor);
             if let Some(pass) = Pass::of(request.headers()) {
                 request.extensions_mut().insert(pass);

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use postrider_hub::Fault;
-use postrider_hub::access::Role;
+use postrider_hub::access::{Actor, Role};
 use postrider_hub::event::{CloudEvent, EventMade, NewEvent};
 use postrider_hub::job::{Created, NewJob};
 use serde::de::DeserializeOwned;
@@ -18,7 +18,8 @@ use utoipa::ToSchema;
 
 use super::admit::Caller;
 use super::body::{BatchBody, parsed};
-use super::jobs::idempotency_key;
+use super::cloud::traced;
+use super::jobs::{idempotency_key, traceparent};
 use super::once::Key;
 use super::{Api, Problem};
 
@@ -71,7 +72,8 @@ pub struct EventOutcome {
 /// Makes up to 1000 jobs. Each has its own answer; if none could be made, the whole is a problem with `results`.
 #[utoipa::path(post, path = "/dispatch-jobs/batch", tag = "dispatch jobs", request_body = NewJobs,
     params(("Idempotency-Key" = Option<String>, Header, description = "Stands for `KEY#0`, `KEY#1`, … in jobs without a key.",
-        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$"),
+        ("traceparent" = Option<String>, Header, description = "The trace that the deliveries belong to (W3C Trace Context).")),
     responses((status = 200, description = "What came of each", body = BatchOutcome)))]
 pub async fn create_jobs(
     State(api): State<Api>,
@@ -82,7 +84,9 @@ pub async fn create_jobs(
     let actor = caller.at_least(Role::Producer)?;
     sized("jobs", jobs.len(), api.limits.batch)?;
     let key = idempotency_key(&headers)?;
+    let trace = traceparent(&headers);
     let (entries, read) = split(&jobs, |index, job: &mut NewJob| {
+        job.traceparent.clone_from(&trace);
         if let Some(key) = &key {
             job.idempotency_key.get_or_insert_with(|| format!("{key}#{index}"));
         }
@@ -110,21 +114,33 @@ pub async fn create_jobs(
 #[utoipa::path(post, path = "/events/batch", tag = "events",
     request_body(content((Vec<CloudEvent> = "application/cloudevents-batch+json"), (Vec<CloudEvent> = "application/json"))),
     params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, is safe by its events' ids already; another under the same key is a conflict.",
-        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$"),
+        ("traceparent" = Option<String>, Header, description = "The trace of events that have no `traceparent` of their own (W3C Trace Context).")),
     responses((status = 200, description = "What came of each", body = EventBatchOutcome)))]
 pub async fn create_events(
     State(api): State<Api>,
     caller: Caller,
     key: Key,
+    headers: HeaderMap,
     BatchBody(events): BatchBody<Vec<Box<RawValue>>>,
-) -> Result<Response, Problem> {
-    let actor = caller.at_least(Role::Producer)?;
+) -> Result<Json<EventBatchOutcome>, Problem> {
+    taken_in(&api, caller.at_least(Role::Producer)?, key, &headers, &events).await.map(Json)
+}
+
+/// What came of each event of a list.
+pub(super) async fn taken_in(
+    api: &Api,
+    actor: &Actor,
+    key: Key,
+    headers: &HeaderMap,
+    events: &[Box<RawValue>],
+) -> Result<EventBatchOutcome, Problem> {
     sized("body", events.len(), api.limits.batch)?;
-    if let Some(request) = key.told(&serde_json::to_string(&events).unwrap_or_default()) {
+    if let Some(request) = key.told(&serde_json::to_string(events).unwrap_or_default()) {
         api.hub()?.made_before(actor, "events", &request).await?;
         api.hub()?.remember(actor, "events", &request, "a batch").await?;
     }
-    let (entries, read) = split(&events, |_, _: &mut NewEvent| ());
+    let (entries, read) = split(events, |_, event: &mut NewEvent| traced(event, headers));
     let outcomes = api.hub()?.create_events(actor, read).await?;
     let results = joined(entries, outcomes).into_iter().enumerate().map(|(index, outcome)| match outcome {
         Ok(event) => {
@@ -139,7 +155,7 @@ pub async fn create_events(
     let problems = results.iter().map(|item| item.problem.as_ref());
     match none_taken("", problems, &results) {
         Some(problem) => Err(problem),
-        None => Ok(Json(EventBatchOutcome { results }).into_response()),
+        None => Ok(EventBatchOutcome { results }),
     }
 }
 

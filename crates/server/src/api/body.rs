@@ -6,6 +6,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use postrider_hub::Fault;
 use serde::de::DeserializeOwned;
 
+use super::sound::Sound;
+use super::strict::Strict;
 use super::{Api, Problem};
 
 /// A body that must be there.
@@ -29,7 +31,8 @@ impl<T: DeserializeOwned> FromRequest<Api> for BatchBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
-        read(request, api.limits.batch_body).await.and_then(|bytes| parsed(&bytes)).map(Self)
+        // Its entries are looked through one by one.
+        read(request, api.limits.batch_body).await.and_then(|bytes| read_as(&bytes)).map(Self)
     }
 }
 
@@ -48,10 +51,9 @@ impl<T: DeserializeOwned + Default> FromRequest<Api> for MaybeBody<T> {
 }
 
 fn not_json() -> Problem {
-    Problem::new(
-        StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "the body must be JSON: send `Content-Type: application/json`",
-    )
+    let text = "the body must be JSON: send `Content-Type: application/json`";
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)
+        .at(vec![Fault::beside("Content-Type", "must be application/json")])
 }
 
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
@@ -60,7 +62,7 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
-async fn read(request: Request, limit: usize) -> Result<Bytes, Problem> {
+pub(crate) async fn read(request: Request, limit: usize) -> Result<Bytes, Problem> {
     if is_json(request.headers()) { taken(request, limit).await } else { Err(not_json()) }
 }
 
@@ -70,6 +72,13 @@ pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body {text}"))
             .at(vec![Fault::new("body", text)])
     };
+    if let Some(coding) = request.headers().get(header::CONTENT_ENCODING)
+        && !coding.as_bytes().eq_ignore_ascii_case(b"identity")
+    {
+        let text = "must be left out: bodies are taken as they are";
+        let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is encoded");
+        return Err(problem.at(vec![Fault::beside("Content-Encoding", text)]));
+    }
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     // Refused before it is sent, where its length is told.
     if length.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > limit) {
@@ -88,25 +97,34 @@ pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
 }
 
 pub(crate) fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // What it says first: "unknown field" tells more than that there are two of it.
+    let value = read_as(bytes)?;
+    read_as::<Sound>(bytes)?;
+    Ok(value)
+}
+
+fn read_as<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value: T = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+    let value: T = serde_path_to_error::deserialize(Strict(&mut json)).map_err(|error| {
+        // What has no name yet ends in a question mark.
         let path = error.path().to_string();
-        told(&path, error.inner())
+        told(path.trim_end_matches('?').trim_end_matches('.'), error.inner())
     })?;
-    json.end().map_err(|error| told(".", &error))?;
+    json.end().map_err(|error| told("", &error))?;
     Ok(value)
 }
 
 /// A text that is no JSON is a bad request; JSON that says something we don't know names the field.
-fn told(path: &str, error: &serde_json::Error) -> Problem {
-    let text = error.to_string();
+fn told(at: &str, error: &serde_json::Error) -> Problem {
+    let whole = error.to_string();
+    let (text, _) = whole.rsplit_once(" at line ").unwrap_or((&whole, ""));
     if !error.is_data() {
-        return Problem::new(StatusCode::BAD_REQUEST, format!("the body is no JSON: {text}"));
+        let field = if at.is_empty() { "body" } else { at };
+        return Problem::new(StatusCode::BAD_REQUEST, format!("the body is no JSON: {whole}"))
+            .at(vec![Fault::new(field, text)]);
     }
-    let (text, _) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
     let named = ["unknown field `", "missing field `", "duplicate field `"];
     let member = named.iter().find_map(|start| text.strip_prefix(start)?.split('`').next());
-    let at = if path == "." { "" } else { path };
     let field = match member {
         // The path of an unknown member may end in its own name already.
         Some(member) if at.is_empty() || at == member || at.ends_with(&format!(".{member}")) => {

@@ -1,30 +1,52 @@
-//! A CloudEvent as HTTP carries it (CloudEvents 1.0, HTTP binding): whole in the body, or its attributes as headers and its data
-//! as the body.
+//! CloudEvents as HTTP carries them (CloudEvents 1.0, HTTP binding): one whole in the body, one with its attributes as headers and
+//! its data as the body, or a list of them.
 
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
+use postrider_hub::Fault;
 use postrider_hub::event::NewEvent;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::body::{Body, taken};
+use super::body::{BatchBody, Body, parsed, taken};
+use super::jobs::traceparent;
 use super::{Api, Problem};
 
 /// What the headers of attributes start with.
 const MARK: &str = "ce-";
 
-/// An event in either mode. The headers decide: `ce-specversion` is there in binary mode alone.
-pub struct CloudBody(pub NewEvent);
+/// Says that the body is a list.
+const BATCH: &str = "application/cloudevents-batch+json";
+
+/// Events in any mode. The headers decide: `ce-specversion` is there in binary mode alone.
+pub enum CloudBody {
+    One(NewEvent),
+    Many(Vec<Box<RawValue>>),
+}
 
 impl FromRequest<Api> for CloudBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
+        if kind.eq_ignore_ascii_case(BATCH) {
+            return BatchBody::from_request(request, api).await.map(|BatchBody(events)| Self::Many(events));
+        }
         if !request.headers().contains_key("ce-specversion") {
-            return Body::<NewEvent>::from_request(request, api).await.map(|Body(event)| Self(event));
+            return Body::from_request(request, api).await.map(|Body(event)| Self::One(event));
         }
         let headers = request.headers().clone();
         let body = taken(request, api.limits.body).await?;
-        binary(&headers, &body).map(Self)
+        binary(&headers, &body).map(Self::One)
+    }
+}
+
+/// The request's trace is the event's, unless that says another (CloudEvents' extension for distributed tracing).
+pub fn traced(event: &mut NewEvent, headers: &HeaderMap) {
+    if let Some(trace) = traceparent(headers)
+        && let Ok(trace) = written(&trace)
+    {
+        event.entry("traceparent".to_owned()).or_insert(trace);
     }
 }
 
@@ -33,6 +55,12 @@ fn binary(headers: &HeaderMap, body: &[u8]) -> Result<NewEvent, Problem> {
     for (name, value) in headers {
         let Some(name) = name.as_str().strip_prefix(MARK) else { continue };
         let field = format!("{MARK}{name}");
+        if name.starts_with("data") && name != "dataschema" {
+            return Err(Problem::parameter(
+                &field,
+                "is no attribute of this mode: data is the body, `Content-Type` its type",
+            ));
+        }
         let text = decoded(value.as_bytes())
             .ok_or_else(|| Problem::parameter(&field, "must be printable ASCII, percent-encoded UTF-8"))?;
         if event.insert(name.to_owned(), written(&text)?).is_some() {
@@ -51,11 +79,13 @@ fn binary(headers: &HeaderMap, body: &[u8]) -> Result<NewEvent, Problem> {
 
 /// JSON stays as it was written; anything else must be text.
 fn data(kind: &str, body: &[u8]) -> Result<Box<RawValue>, Problem> {
-    let unreadable = |what: &str| Problem::new(StatusCode::BAD_REQUEST, format!("the body is no {what}"));
-    let text = std::str::from_utf8(body).map_err(|_| unreadable("UTF-8"))?;
     if kind.starts_with("application/json") || kind.contains("+json") {
-        return serde_json::from_str(text).map_err(|_| unreadable("JSON"));
+        return parsed(body);
     }
+    let text = std::str::from_utf8(body).map_err(|_| {
+        Problem::new(StatusCode::BAD_REQUEST, "the body is no UTF-8")
+            .at(vec![Fault::new("body", "must be text in UTF-8")])
+    })?;
     written(text)
 }
 

@@ -2,17 +2,18 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use postrider_hub::Moment;
 use postrider_hub::access::Role;
 use postrider_hub::event::{CloudEvent, Event, EventFilter, EventMade, Replayed};
 use postrider_hub::page::{Page, PageQuery};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::admit::Caller;
+use super::batch::{EventBatchOutcome, taken_in};
 use super::body::MaybeBody;
-use super::cloud::CloudBody;
+use super::cloud::{CloudBody, traced};
 use super::once::Key;
 use super::params::{Form, Id, Params, check};
 use super::{Api, Problem};
@@ -55,31 +56,51 @@ pub async fn list(
     Ok(Json(api.hub()?.events(actor, &filter, &page).await?))
 }
 
+/// What came of one event, or of each of a list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum TakenIn {
+    One(EventMade),
+    Many(EventBatchOutcome),
+}
+
 /// Takes an event in (CloudEvents 1.0, structured; or binary, with its attributes in headers `ce-…`), and makes a job for each
-/// subscription that matches.
+/// subscription that matches. A list (`application/cloudevents-batch+json`) is taken as `/events/batch` takes it.
 #[utoipa::path(post, path = "/events", tag = "events",
-    request_body(content((CloudEvent = "application/cloudevents+json"), (CloudEvent = "application/json"))),
+    request_body(content((CloudEvent = "application/cloudevents+json"), (CloudEvent = "application/json"),
+        (Vec<CloudEvent> = "application/cloudevents-batch+json"))),
     params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, is safe by its event's id already; another under the same key is a conflict.",
-        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$"),
+        ("traceparent" = Option<String>, Header, description = "The event's trace, unless it has a `traceparent` of its own (W3C Trace Context).")),
     responses((status = 201, description = "What it made", body = EventMade),
-        (status = 200, description = "It was there before: nothing was made", body = EventMade)))]
+        (status = 200, description = "It was there before: nothing was made. Of a list: what came of each", body = TakenIn)))]
 pub async fn create(
     State(api): State<Api>,
     caller: Caller,
     key: Key,
-    CloudBody(event): CloudBody,
-) -> Result<(StatusCode, Json<EventMade>), Problem> {
+    headers: HeaderMap,
+    body: CloudBody,
+) -> Result<(StatusCode, Json<TakenIn>), Problem> {
     let (hub, actor) = (api.hub()?, caller.at_least(Role::Producer)?);
+    let mut event = match body {
+        CloudBody::One(event) => event,
+        CloudBody::Many(events) => {
+            let taken = taken_in(&api, actor, key, &headers, &events).await?;
+            return Ok((StatusCode::OK, Json(TakenIn::Many(taken))));
+        }
+    };
     let request = key.told(&serde_json::to_string(&event).unwrap_or_default());
     if let Some(request) = &request {
         hub.made_before(actor, "event", request).await?;
     }
+    traced(&mut event, &headers);
     // An event that is there already answers as it did: its id says so.
     let made = hub.create_event(actor, event).await?;
     if let Some(request) = &request {
         hub.remember(actor, "event", request, &made.id).await?;
     }
-    Ok((if made.known { StatusCode::OK } else { StatusCode::CREATED }, Json(made)))
+    let status = if made.known { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, Json(TakenIn::One(made))))
 }
 
 #[utoipa::path(get, path = "/events/{id}", tag = "events", params(("id" = String, Path)),

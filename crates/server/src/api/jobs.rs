@@ -108,7 +108,8 @@ pub async fn list(
 /// Makes a job.
 #[utoipa::path(post, path = "/dispatch-jobs", tag = "dispatch jobs", request_body = NewJob,
     params(("Idempotency-Key" = Option<String>, Header, description = "The same as `idempotencyKey`.",
-        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$"),
+        ("traceparent" = Option<String>, Header, description = "The trace that the delivery belongs to (W3C Trace Context).")),
     responses((status = 201, description = "The job", body = DispatchJob,
             headers(("Location" = String, description = "Where it is"))),
         (status = 200, description = "The same request was made before: its job", body = DispatchJob)))]
@@ -140,15 +141,7 @@ pub async fn create(
 
 /// The caller's trace, if it has one that receivers can read. A wrong one is no reason to refuse a job.
 pub(super) fn traceparent(headers: &HeaderMap) -> Option<String> {
-    let text = headers.get("traceparent")?.to_str().ok()?.trim();
-    let parts: Vec<&str> = text.split('-').collect();
-    let lower = |part: &str, length: usize| {
-        part.len() == length
-            && part.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-    };
-    let shaped = matches!(parts.as_slice(), [version, trace, span, flags]
-        if lower(version, 2) && lower(trace, 32) && lower(span, 16) && lower(flags, 2));
-    shaped.then(|| text.to_owned())
+    postrider_hub::traceparent(headers.get("traceparent")?.to_str().ok()?)
 }
 
 pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {

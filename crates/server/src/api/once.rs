@@ -6,9 +6,8 @@ use axum::http::request::Parts;
 use postrider_hub::access::Actor;
 use postrider_hub::{Error, Hub, request};
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 
-use super::body::{Body, parsed};
+use super::body::{parsed, read};
 use super::jobs::idempotency_key;
 use super::{Api, Problem};
 
@@ -40,10 +39,10 @@ impl<T: DeserializeOwned> FromRequest<Api> for Keyed<T> {
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
         let key = Key(idempotency_key(request.headers())?);
-        let Body(raw) = Body::<Box<RawValue>>::from_request(request, api).await?;
-        let new = parsed(raw.get().as_bytes())?;
+        let bytes = read(request, api.limits.body).await?;
+        let new = parsed(&bytes)?;
         // Members sorted, so that their order says nothing.
-        let content = serde_json::from_str::<serde_json::Value>(raw.get()).unwrap_or_default();
+        let content = serde_json::from_slice::<serde_json::Value>(&bytes).unwrap_or_default();
         Ok(Self { new, request: key.told(&content.to_string()) })
     }
 }

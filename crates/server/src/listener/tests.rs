@@ -120,3 +120,15 @@ async fn shutdown_ends_the_listener() {
     tokio::time::timeout(std::time::Duration::from_secs(5), running).await.unwrap().unwrap();
     assert!(TcpStream::connect(address).await.is_err(), "the port is free again");
 }
+
+#[tokio::test]
+async fn what_is_not_there_is_told_as_a_problem() {
+    let (address, stop, running) = served(Arc::default()).await;
+    for path in ["/nothing", "/api/v2/dispatch-jobs", "/metrics/more"] {
+        let answer = get(address, path).await;
+        let problem: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!((answer.code, &problem["title"]), (404, &"Not Found".into()), "{path}");
+    }
+    stop.send(()).unwrap();
+    running.await.unwrap();
+}

@@ -5,6 +5,7 @@
 mod site;
 
 mod access;
+mod changes;
 mod console;
 mod desk;
 mod document;
@@ -12,3 +13,5 @@ mod overview;
 mod refusals;
 mod routes;
 mod rows;
+mod traces;
+mod walk;

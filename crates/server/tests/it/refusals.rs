@@ -9,7 +9,7 @@ use crate::desk::Desk;
 use crate::routes::job;
 use crate::site::{Site, on_every_database};
 
-on_every_database!(bad_input_is_told_and_not_stored);
+on_every_database!(bad_input_is_told_and_not_stored, what_is_no_plain_json_is_refused_by_its_place);
 
 async fn bad_input_is_told_and_not_stored(site: &Site) {
     let desk = Desk::new(site);
@@ -40,6 +40,17 @@ async fn bad_input_is_told_and_not_stored(site: &Site) {
         ("headers.webhook-id", json!({"headers": {"webhook-id": "1"}})),
         ("payload", json!({"payload": "x".repeat((1 << 20) + 1)})),
         ("clientId", json!({"clientId": "a\u{0}"})),
+        ("targetUrl", json!({"targetUrl": "https://example.com:0/"})),
+        ("targetUrl", json!({"targetUrl": "https://example.com\\@127.0.0.1/"})),
+        ("headers.x-a", json!({"headers": {"X-A": "1", "x-a": "2"}})),
+        (
+            "headers",
+            json!({"headers": {"A": "x".repeat(2000), "B": "x".repeat(2000), "C": "x".repeat(2000),
+            "D": "x".repeat(2000), "E": "x".repeat(2000)}}),
+        ),
+        ("payload", json!({"dataOnly": false, "payload": format!("{}{}", "[".repeat(500), "]".repeat(500))})),
+        ("mode", json!({"mode": {"IMMEDIATE": null}})),
+        ("metadata[0]", json!({"metadata": [["key", "value"]]})),
     ] {
         desk.post(&key, "/dispatch-jobs", &job(&with)).await.problem(422, field);
     }
@@ -86,4 +97,69 @@ async fn bad_input_is_told_and_not_stored(site: &Site) {
     }
     let nothing: Value = desk.get(&key, "/dispatch-jobs").await.expect(200);
     assert_eq!(nothing["items"], json!([]));
+}
+
+/// What two readers may read in two ways: members twice, lists in the place of objects, what nests without end.
+async fn what_is_no_plain_json_is_refused_by_its_place(site: &Site) {
+    let desk = Desk::new(site);
+    let (key, _) = site.key(Role::Admin, &[]).await;
+    let ask = async |path: &str, kind: &str, body: &str| {
+        let request =
+            Request::post(format!("/api/v1{path}")).header("authorization", format!("Bearer {key}"));
+        desk.ask(request.header("content-type", kind).body(Body::from(body.to_owned())).expect("a request"))
+            .await
+    };
+    let job = |more: &str| format!(r#"{{"code":"a","targetUrl":"https://example.com/"{more}}}"#);
+    let event =
+        |more: &str| format!(r#"{{"specversion":"1.0","id":"1","source":"/s","type":"a:b:c:d"{more}}}"#);
+    let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+    let json = "application/json";
+    for (status, field, path, body) in [
+        (422, "headers.X", "/dispatch-jobs", job(r#","headers":{"X":"1","X":"2"}"#)),
+        (400, "payload", "/dispatch-jobs", job(r#","payload":"\ud800""#)),
+        (400, "sequence", "/dispatch-jobs", job(r#","sequence":1e999"#)),
+        (400, "body", "/dispatch-jobs", "{".to_owned()),
+        (422, "type", "/events", event(r#","type":"a:b:c:e""#)),
+        (422, "data.a", "/events", event(r#","data":{"a":1,"a":2}"#)),
+        (400, "data.a", "/events", event(r#","data":{"a":"\ud800"}"#)),
+        (422, "ext", "/events", event(r#","ext":"a\r\nb""#)),
+        (422, "body", "/dispatch-pools", r#"["p","n",null,null,null,null]"#.to_owned()),
+        (422, "filters[0]", "/subscriptions", r#"{"code":"s","name":"S","eventCode":"a:b:c:d","targetUrl":"https://example.com/","filters":[["/a","EQUALS",1]]}"#.to_owned()),
+        (422, "roles[0]", "/service-accounts", r#"{"code":"a","name":"A","roles":[["r",null]]}"#.to_owned()),
+        (422, "webhookCredentials", "/service-accounts", r#"{"code":"a","name":"A","webhookCredentials":[null,null,null,null]}"#.to_owned()),
+        (422, "expiresAt", "/api-keys", r#"{"name":"n","role":"viewer","expiresAt":"2001-01-01T00:00:00Z"}"#.to_owned()),
+    ] {
+        ask(path, json, &body).await.problem(status, field);
+    }
+    let nested = ask("/events", json, &event(&format!(r#","data":{{"a":{deep}}}"#))).await;
+    assert!(nested.json()["errors"][0]["field"].as_str().is_some_and(|field| field.starts_with("data.a[0]")));
+    nested.expect(400);
+    let mixed = format!("[{},{}]", event(r#","data":{"a":1,"a":2}"#), event(r#","type":"x""#));
+    ask("/events/batch", json, &mixed).await.problem(422, "[0].data.a");
+    ask("/dispatch-jobs", "text/plain", &job("")).await.problem(415, "Content-Type");
+    let request = Request::post("/api/v1/dispatch-jobs").header("authorization", format!("Bearer {key}"));
+    let request = request.header("content-type", json).header("content-encoding", "gzip");
+    desk.ask(request.body(Body::from(job(""))).expect("a request")).await.problem(415, "Content-Encoding");
+    let binary = |name: &str, value: &str| {
+        Request::post("/api/v1/events")
+            .header("authorization", format!("Bearer {key}"))
+            .header("ce-specversion", "1.0")
+            .header("ce-id", "1")
+            .header("ce-source", "/s")
+            .header("ce-type", "a:b:c:d")
+            .header("content-type", json)
+            .header(name, value)
+            .body(Body::from("{}"))
+            .expect("a request")
+    };
+    desk.ask(binary("ce-data", "x")).await.problem(422, "ce-data");
+    desk.ask(binary("ce-datacontenttype", "text/plain")).await.problem(422, "ce-datacontenttype");
+    for path in ["/schemas?x=1", "/dispatch-jobs/0000000000000?x=1", "/lanes?x=1"] {
+        desk.get(&key, path).await.problem(422, "x");
+    }
+    for table in
+        ["dispatch_jobs", "dispatch_events", "dispatch_pools", "dispatch_subscriptions", "service_accounts"]
+    {
+        assert_eq!(site.count(table).await, 0, "{table}");
+    }
 }

@@ -1,0 +1,57 @@
+//! Looks a JSON text through before anything of it is used: each member once, no deeper than can be read, texts and numbers that
+//! are some. It holds for what is kept unread, too: two readers of `{"a":1,"a":2}` may see two things.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+/// A value that every reader reads alike. Nothing of it is kept.
+pub struct Sound;
+
+impl<'de> Deserialize<'de> for Sound {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Look)
+    }
+}
+
+struct Look;
+
+macro_rules! fine {
+    ($($method:ident: $kind:ty),* $(,)?) => {$(
+        fn $method<E: Error>(self, _: $kind) -> Result<Sound, E> {
+            Ok(Sound)
+        }
+    )*};
+}
+
+impl<'de> Visitor<'de> for Look {
+    type Value = Sound;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fine! { visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str }
+
+    fn visit_unit<E: Error>(self) -> Result<Sound, E> {
+        Ok(Sound)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Sound, A::Error> {
+        while list.next_element::<Sound>()?.is_some() {}
+        Ok(Sound)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Sound, A::Error> {
+        let mut seen = HashSet::new();
+        while let Some(name) = map.next_key::<String>()? {
+            if seen.contains(&name) {
+                return Err(A::Error::custom(format_args!("duplicate field `{name}`")));
+            }
+            seen.insert(name);
+            map.next_value::<Sound>()?;
+        }
+        Ok(Sound)
+    }
+}

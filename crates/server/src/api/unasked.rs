@@ -1,0 +1,69 @@
+//! Query parameters where a route takes none: refused by name, as unknown ones are where it takes some.
+
+use std::sync::LazyLock;
+
+use axum::extract::{Query, Request};
+use axum::http::Method;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::path::{Operation, ParameterIn};
+
+use super::Problem;
+
+/// An operation, and whether it takes parameters.
+struct Known {
+    method: Method,
+    path: String,
+    asks: bool,
+}
+
+static OPERATIONS: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    let known = |path: &str, method: Method, operation: Option<Operation>| {
+        let asks = operation?.parameters.iter().flatten().any(|parameter| match parameter {
+            RefOr::T(parameter) => parameter.parameter_in == ParameterIn::Query,
+            RefOr::Ref(_) => true,
+        });
+        Some(Known { method, path: path.to_owned(), asks })
+    };
+    let paths = super::described().into_openapi().paths.paths.into_iter();
+    let operations = paths.flat_map(|(path, item)| {
+        [
+            known(&path, Method::GET, item.get),
+            known(&path, Method::POST, item.post),
+            known(&path, Method::PUT, item.put),
+            known(&path, Method::DELETE, item.delete),
+        ]
+    });
+    operations.flatten().collect()
+});
+
+/// The first parameter, where there may be none.
+pub fn refuse(request: &Request) -> Result<(), Problem> {
+    if request.uri().query().is_none_or(str::is_empty) {
+        return Ok(());
+    }
+    let method = if *request.method() == Method::HEAD { &Method::GET } else { request.method() };
+    let path = request.uri().path();
+    let mut meant = OPERATIONS.iter().filter(|known| known.method == *method && fits(path, &known.path));
+    // What is not there at all is told by its own answer.
+    if meant.next().is_none_or(|first| first.asks) || meant.any(|known| known.asks) {
+        return Ok(());
+    }
+    let given: Vec<(String, String)> =
+        Query::try_from_uri(request.uri()).map(|Query(given)| given).unwrap_or_default();
+    match given.first() {
+        Some((name, _)) => Err(Problem::parameter(name, "is unknown: this takes no parameters")),
+        None => Ok(()),
+    }
+}
+
+/// `/lanes/mail/rows` is one of `/lanes/{id}/rows`.
+fn fits(path: &str, template: &str) -> bool {
+    let (mut parts, mut wanted) = (path.split('/'), template.split('/'));
+    loop {
+        match (parts.next(), wanted.next()) {
+            (None, None) => return true,
+            (Some(part), Some(wanted)) if wanted.starts_with('{') || part == wanted => {}
+            _ => return false,
+        }
+    }
+}
