@@ -4,12 +4,14 @@
 //! once. Invariant: a regenerated secret's forerunner stays valid for 24 hours (J10).
 
 mod change;
+mod reseal;
 mod view;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use change::{AccountChange, NewAccount, NewCredentials, NewRole, Regenerate, ShownAccount};
+pub use reseal::Resealed;
 pub use view::{RoleAssignment, ServiceAccount, WebhookCredentials};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

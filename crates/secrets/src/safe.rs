@@ -101,6 +101,17 @@ impl Safe {
         keys.seal(secret).map_err(|error| error.to_string())
     }
 
+    /// The same secret, sealed with the first key; `None` where it is so already.
+    pub fn seal_anew(&self, reference: &str) -> Result<Option<String>, String> {
+        let keys = self.keyring().map_err(|error| error.to_string())?;
+        let (sealed, field) = match reference.split_once('#') {
+            Some((sealed, field)) => (sealed, format!("#{field}")),
+            None => (reference, String::new()),
+        };
+        let anew = keys.seal_anew(sealed).map_err(|error| error.to_string())?;
+        Ok(anew.map(|anew| anew + &field))
+    }
+
     async fn look_up(&self, reference: &Reference<'_>) -> Result<Secret, Error> {
         let (environment, path) = (&self.environment, reference.path);
         let whole = match reference.scheme {

@@ -15,6 +15,7 @@ on_every_database!(
     j10_an_algorithm_with_no_reference_gets_a_secret,
     j01_a_job_must_name_an_active_account_of_its_client,
     j11_only_a_key_of_all_clients_names_references,
+    j11_accounts_are_sealed_anew_when_the_key_changes,
     a_payload_is_held_to_its_schema,
 );
 
@@ -140,4 +141,34 @@ async fn a_payload_is_held_to_its_schema(site: &Site) {
     site.hub.delete_schema(&root(), "order").await.expect("deleted");
     site.hub.create_job(&root(), job("no json")).await.expect("a job");
     assert_eq!(site.count("dispatch_jobs").await, 2);
+}
+
+async fn j11_accounts_are_sealed_anew_when_the_key_changes(site: &Site) {
+    let account = |code: &str, signing: &str| {
+        new(json!({"code": code, "name": code, "webhookCredentials": {"authType": "BEARER",
+            "authTokenRef": "encrypted://token1", "signingSecretRef": signing}}))
+    };
+    let old = site.hub.create_account(&root(), account("old", "encrypted://old1")).await.expect("an account");
+    let turned =
+        Regenerate { signing_secret_ref: Some("encrypted://next1".to_owned()), ..Regenerate::default() };
+    site.hub.regenerate(&root(), &old.account.id, &turned).await.expect("a new secret");
+    let lost =
+        site.hub.create_account(&root(), account("lost", "encrypted://lost0")).await.expect("an account");
+    site.hub.create_account(&root(), account("apart", "env://SIGNING")).await.expect("an account");
+    let done = site.hub.reseal_accounts(&root()).await.expect("they are read");
+    assert_eq!(done.references, 3 + 1 + 1, "three of the first, one of each other");
+    assert_eq!(done.failed, [(lost.account.id, "its key is not set".to_owned())]);
+    for (column, code, reference) in [
+        ("auth_token_ref", "old", "encrypted://token12"),
+        ("signing_secret_ref", "old", "encrypted://next12"),
+        ("previous_signing_secret_ref", "old", "encrypted://old12"),
+        ("signing_secret_ref", "lost", "encrypted://lost0"),
+        ("auth_token_ref", "lost", "encrypted://token12"),
+        ("signing_secret_ref", "apart", "env://SIGNING"),
+    ] {
+        let kept = site.text(&format!("SELECT {column} FROM service_accounts WHERE code = '{code}'")).await;
+        assert_eq!(kept.as_deref(), Some(reference), "{code} {column}");
+    }
+    assert_eq!(site.count("postrider_audit WHERE action = 'reencrypt'").await, 3);
+    assert_eq!(site.hub.reseal_accounts(&root()).await.expect("again").references, 0);
 }

@@ -30,6 +30,12 @@ pub enum AccountCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Seal the encrypted:// references of all accounts with the first key, so that older keys can go
+    Reencrypt {
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Args)]

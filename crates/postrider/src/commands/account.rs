@@ -1,7 +1,10 @@
 //! `account`: service accounts by hand, as the API makes them; every change is in the audit log.
 
+use postrider_hub::Hub;
 use postrider_hub::access::{Actor, ClientId};
 use postrider_hub::account::{NewAccount, NewCredentials, Regenerate, ShownAccount, WebhookAuthType};
+
+use serde_json::json;
 
 use super::Desk;
 use crate::api;
@@ -37,8 +40,21 @@ pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
             });
             (hub.regenerate(&actor, &id, &with).await?, json)
         }
+        AccountCommand::Reencrypt { json } => return reencrypt(&hub, &actor, Output::new(json)).await,
     };
     print(&shown, Output::new(json))
+}
+
+/// Whatever can be sealed anew is, even if some can't.
+async fn reencrypt(hub: &Hub, actor: &Actor, output: Output) -> Result<(), Failure> {
+    let done = hub.reseal_accounts(actor).await?;
+    let text = format!("{} references sealed anew", done.references);
+    output.data(json!({ "references": done.references }), text)?;
+    if done.failed.is_empty() {
+        return Ok(());
+    }
+    let told: Vec<String> = done.failed.iter().map(|(id, why)| format!("account {id}: {why}")).collect();
+    Err(Failure::Failed(told.join("; ")))
 }
 
 fn named(credentials: CredentialArgs) -> Option<NewCredentials> {

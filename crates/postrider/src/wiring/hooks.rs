@@ -122,6 +122,10 @@ impl Seal for Sealer {
     fn seal(&self, secret: &str) -> Result<String, String> {
         self.0.seal(secret)
     }
+
+    fn seal_anew(&self, reference: &str) -> Result<Option<String>, String> {
+        self.0.seal_anew(reference)
+    }
 }
 
 impl Wiring {
