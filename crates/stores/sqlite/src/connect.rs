@@ -19,7 +19,7 @@ use crate::error::Place;
 use crate::migrate::Migration;
 use crate::shape;
 use crate::store::SqliteStore;
-use crate::wake::Waker;
+use crate::wake::{Waker, Watch};
 
 /// Keys that one statement takes well.
 const BATCH: usize = 1000;
@@ -57,7 +57,7 @@ impl Settings {
 pub struct Database {
     pub(crate) writer: SqlitePool,
     pub(crate) readers: SqlitePool,
-    pub(crate) watcher: SqlitePool,
+    pub(crate) watch: Arc<Watch>,
     pub(crate) instance: Arc<str>,
     pub(crate) place: Place,
     pub(crate) patience: Duration,
@@ -89,7 +89,7 @@ impl Database {
         Ok(Self {
             writer: pool(1).connect_lazy_with(writing),
             readers: pool(4).connect_lazy_with(reading.clone()),
-            watcher: pool(1).connect_lazy_with(reading),
+            watch: Watch::new(pool(1).connect_lazy_with(reading)),
             instance: Arc::from(settings.instance.as_str()),
             place,
             patience: settings.patience,
@@ -107,7 +107,7 @@ impl Database {
             Error::new(Class::Misconfigured, text)
         })?;
         let migration = Migration::new(self.clone(), contract);
-        let waker = Waker::new(self.watcher.clone());
+        let waker = Waker::new(Arc::clone(&self.watch));
         Ok(Arc::new(SqliteStore { database: self.clone(), opened, waker, migration }))
     }
 
@@ -123,7 +123,7 @@ impl Database {
 
     /// Closes the file. What runs on it ends first.
     pub async fn close(&self) {
-        self.watcher.close().await;
+        self.watch.close().await;
         self.readers.close().await;
         self.writer.close().await;
     }
