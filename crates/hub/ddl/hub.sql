@@ -10,7 +10,7 @@ CREATE INDEX {unless} dispatch_job_metadata_search ON dispatch_job_metadata ({ke
 
 CREATE INDEX {unless} dispatch_job_metadata_job ON dispatch_job_metadata (job_id);
 
-CREATE INDEX {unless} dispatch_jobs_created ON dispatch_jobs (created_at, id);
+CREATE INDEX {unless} dispatch_jobs_newest ON dispatch_jobs (created_at{newest}, id{newest});
 
 CREATE INDEX {unless} dispatch_jobs_status ON dispatch_jobs ({status to list}, created_at, id);
 
@@ -67,7 +67,7 @@ CREATE TABLE IF NOT EXISTS dispatch_events (
 
 CREATE UNIQUE INDEX {unless} dispatch_events_once ON dispatch_events ({client}, {source}, event_id);
 
-CREATE INDEX {unless} dispatch_events_created ON dispatch_events (created_at, id);
+CREATE INDEX {unless} dispatch_events_newest ON dispatch_events (created_at{newest}, id{newest});
 
 CREATE INDEX {unless} dispatch_events_client ON dispatch_events (client_id, created_at, id){where client_id};
 

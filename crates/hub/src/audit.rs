@@ -109,15 +109,15 @@ impl Change {
     }
 }
 
-/// A line for each of these that the same transaction really wrote: one whose key was taken is not there.
+/// A line for each of these (who made it, its id, its client) that the same transaction really wrote: one whose key was
+/// taken is not there.
 pub(crate) fn made<'a>(
     dialect: Dialect,
-    actor: &Actor,
     entity: &'static str,
     table: &str,
-    made: impl Iterator<Item = (&'a str, Option<&'a str>)>,
+    made: impl Iterator<Item = (&'a Actor, &'a str, Option<&'a str>)>,
 ) -> Statement {
-    let line = |(id, client)| Change::new("create", entity, id).of_client(client).row(Some(actor));
+    let line = |(actor, id, client)| Change::new("create", entity, id).of_client(client).row(Some(actor));
     lines(dialect, made.map(line).collect(), Some(format!("EXISTS {}", same(dialect, table))))
 }
 

@@ -14,6 +14,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 
 use crate::access::hex;
 use crate::draft::Draft;
+use crate::job::Gathering;
 use crate::names::Names;
 use crate::sheet::{Fresh, Insert, Kind, Reader};
 use crate::{Error, Moment, Seal};
@@ -41,6 +42,7 @@ pub struct Hub {
     pub(crate) cursor_key: hmac::Key,
     pub(crate) used: Used,
     pub(crate) names: Names,
+    pub(crate) gathering: Arc<Gathering>,
     pub(crate) handing: Option<Arc<dyn Handing>>,
 }
 
@@ -54,7 +56,9 @@ impl Hub {
         let key = cursor_key(&*database).await?;
         let cursor_key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
         let names = Names::new(Arc::new(SystemResolver::default()));
-        Ok(Self { database, settings, sealer, cursor_key, used: Used::default(), names, handing: None })
+        let gathering = Gathering::new(Arc::clone(&database));
+        let used = Used::default();
+        Ok(Self { database, settings, sealer, cursor_key, used, names, gathering, handing: None })
     }
 
     /// Asks this one where names lead, rather than the system.
@@ -80,6 +84,10 @@ impl Hub {
             tracing::warn!(%error, jobs = rows.len(), "jobs that the queue refused could not be taken back yet");
             0
         })
+    }
+
+    pub(crate) fn database(&self) -> &dyn Plain {
+        &*self.database
     }
 
     pub(crate) fn dialect(&self) -> Dialect {

@@ -5,6 +5,7 @@
 
 mod attempt;
 mod create;
+mod gather;
 mod list;
 mod moves;
 mod new;
@@ -12,7 +13,9 @@ mod references;
 mod view;
 
 pub use attempt::{AttemptStatus, DispatchAttempt, ErrorType};
+pub(crate) use create::insert_jobs;
 pub use create::{Created, Outcome};
+pub(crate) use gather::Gathering;
 pub(crate) use list::beyond;
 pub use list::{Filter, MetadataFilter};
 pub use moves::Retried;

@@ -65,7 +65,7 @@ pub fn all(dialect: Dialect) -> Vec<String> {
 
 /// The dialect's own words in the places of ours.
 fn filled(dialect: Dialect, text: &str) -> String {
-    let words: [(&str, [&str; 3]); 14] = [
+    let words: [(&str, [&str; 3]); 15] = [
         ("{id}", ["varchar(13)", "VARCHAR(13)", "TEXT"]),
         ("{short}", ["varchar(64)", "VARCHAR(64)", "TEXT"]),
         ("{short128}", ["varchar(128)", "VARCHAR(128)", "TEXT"]),
@@ -84,6 +84,7 @@ fn filled(dialect: Dialect, text: &str) -> String {
             ],
         ),
         ("{options}", ["", " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin", ""]),
+        ("{newest}", [crate::sheet::NEWEST, "", ""]),
         ("{unless}", ["IF NOT EXISTS", "", "IF NOT EXISTS"]),
         ("{client}", ["coalesce(client_id, '')", "client_key", "coalesce(client_id, '')"]),
         (

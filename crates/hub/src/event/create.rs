@@ -12,7 +12,7 @@ use super::view::{Event, SHEET};
 use crate::access::Actor;
 use crate::audit::{self, Change};
 use crate::draft::Draft;
-use crate::job::{DispatchKind, Draught, NewJob, Origin};
+use crate::job::{DispatchKind, Draught, NewJob, Origin, insert_jobs};
 use crate::sheet::{Fresh, Insert, Kind, Reader, given, quoted};
 use crate::subscription::{self, Subscription, matches_code};
 use crate::{Error, Hub, Moment};
@@ -87,7 +87,7 @@ impl Hub {
             }
         }
         let jobs = jobs_for(actor, &Facts::of_event(&event), &subscriptions, now, Once::No);
-        let mut statements = self.insert_jobs(&jobs.iter().collect::<Vec<_>>(), None);
+        let mut statements = insert_jobs(self.dialect(), &jobs.iter().collect::<Vec<_>>(), None);
         let change = Change::new("replay", "event", id).of_client(event.client_id.as_deref());
         statements.push(change.detail("jobs", jobs.len()).by(self.dialect(), actor));
         self.run("replay an event", statements).await?;
@@ -111,7 +111,7 @@ impl Hub {
             trace: None,
         };
         let job = drafted(actor, &facts, &subscription, self.clock().await?, Once::No);
-        let mut statements = self.insert_jobs(&[&job], None);
+        let mut statements = insert_jobs(self.dialect(), &[&job], None);
         let change = Change::new("test", "subscription", id).of_client(subscription.client_id.as_deref());
         statements.push(change.by(self.dialect(), actor));
         self.run("test a subscription", statements).await?;
@@ -155,9 +155,9 @@ impl Hub {
         let event = given(dialect, "event_id");
         let written = format!("EXISTS (SELECT 1 FROM dispatch_events AS e WHERE e.id = {event})");
         let jobs: Vec<&Draught> = jobs.values().flatten().collect();
-        statements.extend(self.insert_jobs(&jobs, Some(&written)));
-        let made = events.iter().map(|event| (event.id.as_str(), event.client.as_deref()));
-        statements.push(audit::made(dialect, actor, "event", SHEET.table, made));
+        statements.extend(insert_jobs(dialect, &jobs, Some(&written)));
+        let made = events.iter().map(|event| (actor, event.id.as_str(), event.client.as_deref()));
+        statements.push(audit::made(dialect, "event", SHEET.table, made));
         let looks = statements.len();
         statements.extend(lookups(dialect, events));
         let answers = self.run("take events in", statements).await?;

@@ -10,7 +10,7 @@ use crate::check::is_id;
 use crate::draft::Draft;
 use crate::job::beyond;
 use crate::page::{Page, PageQuery};
-use crate::sheet::{Kind, Reader, Sheet};
+use crate::sheet::{Kind, Reader, Sheet, newest_first};
 use crate::{Error, Hub, Moment};
 
 pub(super) const SHEET: Sheet = Sheet {
@@ -118,7 +118,9 @@ impl Hub {
             query = query.push(" AND t.client_id IN ").texts(clients.iter().map(String::as_str));
         }
         let query = beyond(query, after.as_ref());
-        let query = query.push(" ORDER BY t.created_at DESC, t.id DESC LIMIT ").int(page.wanted() + 1);
+        let kind = filter.client_id.is_some() || filter.code.is_some();
+        let order = newest_first(dialect, kind || actor.scope.default_client().is_some());
+        let query = query.push(&order).push(" LIMIT ").int(page.wanted() + 1);
         let events = self.all("list events", query).await?.into_iter();
         let events = events.map(|row| read(row).for_caller(actor)).collect();
         Ok(self.closed(actor, &about, page, events, |event: &Event| (event.created_at, event.id.clone())))

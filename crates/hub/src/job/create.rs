@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use postrider_sql::Dialect;
 use postrider_sql::bind::tsid;
-use postrider_sql::plain::{Answer, Statement};
+use postrider_sql::plain::{Answer, Plain, Statement};
 
-use super::view::shown;
 use super::{DispatchJob, DispatchStatus, Draught, NewJob, name};
 use crate::access::Actor;
 use crate::audit;
@@ -78,21 +77,17 @@ impl Hub {
         let mut drafts = [new.checked(actor, &self.settings)];
         self.check_references(actor, &mut drafts).await?;
         let [draft] = drafts;
-        let draft = draft?;
         // Read back by the way, as it is: the database's clock made some of it.
-        let (known, read) = self.write(actor, &[&draft], self.reads(&draft.id)).await?;
-        let created = known.created(&draft)?;
-        let job = match &created {
-            Created::Fresh { id } => {
-                let job = shown(read)?.ok_or_else(|| Error::broken("a fresh dispatch job"))?;
-                match job.status {
-                    DispatchStatus::Queued if self.hand(vec![id.clone()]).await > 0 => {
-                        self.job(actor, id).await?
-                    }
-                    _ => job,
+        let (created, job) = self.gathering.write(actor, draft?).await?;
+        let job = match (&created, job) {
+            (Created::Fresh { id }, Some(job)) => match job.status {
+                DispatchStatus::Queued if self.hand(vec![id.clone()]).await > 0 => {
+                    self.job(actor, id).await?
                 }
-            }
-            Created::Known { id } => self.job(actor, id).await?,
+                _ => job,
+            },
+            (Created::Fresh { .. }, None) => return Err(Error::broken("a fresh dispatch job")),
+            (Created::Known { id }, _) => self.job(actor, id).await?,
         };
         Ok((created, job))
     }
@@ -102,8 +97,8 @@ impl Hub {
         let mut checked: Vec<Result<Draught, Error>> =
             new.into_iter().map(|new| new.checked(actor, &self.settings)).collect();
         self.check_references(actor, &mut checked).await?;
-        let drafts: Vec<&Draught> = checked.iter().filter_map(|checked| checked.as_ref().ok()).collect();
-        let (known, _) = self.write(actor, &drafts, Vec::new()).await?;
+        let drafts: Vec<(&Actor, &Draught)> = checked.iter().flatten().map(|draft| (actor, draft)).collect();
+        let (known, _) = write(self.database(), &drafts, Vec::new()).await?;
         let created: Vec<Outcome> = checked
             .into_iter()
             .map(|checked| {
@@ -118,64 +113,61 @@ impl Hub {
         self.hand(fresh.collect()).await;
         Ok(created)
     }
+}
 
-    /// Writes jobs, their metadata and their lines in the log; `reads` are answered at the end of the same transaction.
-    async fn write(
-        &self,
-        actor: &Actor,
-        drafts: &[&Draught],
-        reads: Vec<Statement>,
-    ) -> Result<(Known, Vec<Answer>), Error> {
-        let mut statements = self.insert_jobs(drafts, None);
-        if statements.is_empty() {
-            return Ok((Known::default(), Vec::new()));
-        }
-        let dialect = self.dialect();
-        let made = drafts.iter().map(|draft| (draft.id.as_str(), draft.new.client_id.as_deref()));
-        statements.push(audit::made(dialect, actor, "dispatchJob", "dispatch_jobs", made));
-        let writes = statements.len();
-        let looks = lookups(dialect, drafts);
-        let lookups = looks.len();
-        statements.extend(looks);
-        statements.extend(reads);
-        let mut answers = self.run("create dispatch jobs", statements).await?.split_off(writes);
-        let read = answers.split_off(lookups);
-        Ok((Known::read(answers.into_iter()), read))
+/// Writes jobs, their metadata and their lines in the log; `reads` are answered at the end of the same transaction.
+pub(super) async fn write(
+    database: &dyn Plain,
+    jobs: &[(&Actor, &Draught)],
+    reads: Vec<Statement>,
+) -> Result<(Known, Vec<Answer>), Error> {
+    let dialect = database.dialect();
+    let drafts: Vec<&Draught> = jobs.iter().map(|(_, draft)| *draft).collect();
+    let mut statements = insert_jobs(dialect, &drafts, None);
+    if statements.is_empty() {
+        return Ok((Known::default(), Vec::new()));
     }
+    let made = jobs.iter().map(|(actor, draft)| (*actor, draft.id.as_str(), draft.new.client_id.as_deref()));
+    statements.push(audit::made(dialect, "dispatchJob", "dispatch_jobs", made));
+    let writes = statements.len();
+    let looks = lookups(dialect, &drafts);
+    let lookups = looks.len();
+    statements.extend(looks);
+    statements.extend(reads);
+    let mut answers = database.transact("create dispatch jobs", &statements).await?.split_off(writes);
+    let read = answers.split_off(lookups);
+    Ok((Known::read(answers.into_iter()), read))
+}
 
-    /// The statements that write jobs and their metadata; `only` narrows which (an expression over the given rows).
-    pub(crate) fn insert_jobs(&self, drafts: &[&Draught], only: Option<&str>) -> Vec<Statement> {
-        if drafts.is_empty() {
-            return Vec::new();
-        }
-        let dialect = self.dialect();
+/// The statements that write jobs and their metadata; `only` narrows which (an expression over the given rows).
+pub(crate) fn insert_jobs(dialect: Dialect, drafts: &[&Draught], only: Option<&str>) -> Vec<Statement> {
+    if drafts.is_empty() {
+        return Vec::new();
+    }
+    let insert = Insert {
+        table: "dispatch_jobs",
+        columns: &COLUMNS,
+        computed: computed(dialect),
+        only: only.map(str::to_owned),
+        or_nothing: true,
+    };
+    let rows = drafts.iter().map(|draft| fresh(dialect, draft)).collect();
+    let mut statements = vec![insert.rows(dialect, rows)];
+    let metadata: Vec<Fresh> = drafts.iter().flat_map(|draft| metadata(draft)).collect();
+    if !metadata.is_empty() {
+        let columns =
+            [("id", Kind::Text), ("job_id", Kind::Text), ("key", Kind::Text), ("value", Kind::Text)];
+        let written =
+            format!("EXISTS (SELECT 1 FROM dispatch_jobs AS j WHERE j.id = {})", given(dialect, "job_id"));
         let insert = Insert {
-            table: "dispatch_jobs",
-            columns: &COLUMNS,
-            computed: computed(dialect),
-            only: only.map(str::to_owned),
-            or_nothing: true,
+            table: "dispatch_job_metadata",
+            columns: &columns,
+            only: Some(written),
+            ..Insert::default()
         };
-        let rows = drafts.iter().map(|draft| fresh(dialect, draft)).collect();
-        let mut statements = vec![insert.rows(dialect, rows)];
-        let metadata: Vec<Fresh> = drafts.iter().flat_map(|draft| metadata(draft)).collect();
-        if !metadata.is_empty() {
-            let columns =
-                [("id", Kind::Text), ("job_id", Kind::Text), ("key", Kind::Text), ("value", Kind::Text)];
-            let written = format!(
-                "EXISTS (SELECT 1 FROM dispatch_jobs AS j WHERE j.id = {})",
-                given(dialect, "job_id")
-            );
-            let insert = Insert {
-                table: "dispatch_job_metadata",
-                columns: &columns,
-                only: Some(written),
-                ..Insert::default()
-            };
-            statements.push(insert.rows(dialect, metadata));
-        }
-        statements
+        statements.push(insert.rows(dialect, metadata));
     }
+    statements
 }
 
 /// Queued at once, or pending until its time has come: the database's clock tells.
@@ -265,7 +257,7 @@ fn lookups(dialect: Dialect, drafts: &[&Draught]) -> Vec<Statement> {
 
 /// Jobs by (client, key).
 #[derive(Default)]
-struct Known(BTreeMap<(Option<String>, String), (String, Option<String>)>);
+pub(super) struct Known(BTreeMap<(Option<String>, String), (String, Option<String>)>);
 
 impl Known {
     fn read(answers: impl Iterator<Item = Answer>) -> Self {
@@ -278,7 +270,7 @@ impl Known {
         Self(known.collect())
     }
 
-    fn created(&self, draft: &Draught) -> Outcome {
+    pub fn created(&self, draft: &Draught) -> Outcome {
         let fresh = || Created::Fresh { id: draft.id.clone() };
         let Some(key) = &draft.new.idempotency_key else { return Ok(fresh()) };
         match self.0.get(&(draft.new.client_id.clone(), key.clone())) {

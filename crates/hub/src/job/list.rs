@@ -1,12 +1,12 @@
 //! Finding jobs: each filter is served by an index, pages go by key.
 
-use super::view::{self, SHEET, metadatum};
+use super::view::{self, SHEET, metadata_of, metadatum};
 use super::{DispatchJob, DispatchStatus, name};
 use crate::access::{Actor, Scope};
 use crate::cursor::After;
 use crate::draft::Draft;
 use crate::page::{Page, PageQuery};
-use crate::sheet::{Reader, now, status_to_list};
+use crate::sheet::{Reader, newest_first, now, status_to_list};
 use crate::{Error, Hub, Moment};
 
 /// Which jobs. What is left out does not matter.
@@ -35,6 +35,13 @@ pub struct MetadataFilter {
 impl Filter {
     fn mark(&self) -> String {
         format!("jobs {self:?}")
+    }
+
+    /// Does it ask for one kind of jobs, rather than for all, or all of a time?
+    fn narrows(&self) -> bool {
+        let kinds = [&self.client_id, &self.code, &self.event_id, &self.subscription_id];
+        let kind = self.status.is_some() || self.retryable || self.due || self.metadata.is_some();
+        kind || kinds.into_iter().any(Option::is_some)
     }
 
     /// ` AND …` for each thing that it says.
@@ -110,7 +117,8 @@ impl Hub {
         let dialect = self.dialect();
         let query = Draft::new(dialect, SHEET.selected(dialect)).push(" WHERE 1 = 1");
         let query = beyond(within(filter.narrow(query, dialect), actor), after.as_ref());
-        let query = query.push(" ORDER BY t.created_at DESC, t.id DESC LIMIT ").int(page.wanted() + 1);
+        let order = newest_first(dialect, filter.narrows() || actor.scope.default_client().is_some());
+        let query = query.push(&order).push(" LIMIT ").int(page.wanted() + 1);
         let rows = self.all("list dispatch jobs", query).await?;
         let jobs: Result<Vec<DispatchJob>, Error> =
             rows.into_iter().map(|row| view::read(&mut Reader::new(row))).collect();
@@ -124,7 +132,7 @@ impl Hub {
             return Ok(());
         }
         let ids: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
-        for row in self.all("read the metadata of dispatch jobs", self.metadata_of(&ids)).await? {
+        for row in self.all("read the metadata of dispatch jobs", metadata_of(self.dialect(), &ids)).await? {
             let (id, metadatum) = metadatum(row);
             if let Some(job) = jobs.iter_mut().find(|job| job.id == id) {
                 job.metadata.push(metadatum);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use postrider_seams::row::Value;
+use postrider_sql::Dialect;
 use postrider_sql::plain::{Answer, Statement};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -178,11 +179,11 @@ impl Hub {
         let attempts = attempts.push(" WHERE t.job_id = ").text(id);
         // The last ones, should there be very many.
         let attempts = attempts.push(" ORDER BY t.attempt_number DESC, t.id DESC LIMIT 1000");
-        let mut statements = self.reads(id);
+        let mut statements = reads(self.dialect(), &[id]);
         statements.push(attempts.done());
         let mut answers = self.run("read a dispatch job", statements).await?;
         let attempts = answers.pop().unwrap_or_default().rows.into_iter().rev();
-        let job = shown(answers)?.filter(|job| actor.scope.covers(job.client_id.as_deref()));
+        let job = shown(answers)?.pop().filter(|job| actor.scope.covers(job.client_id.as_deref()));
         let mut job = job.ok_or(ABSENT)?;
         if !actor.may_read_what(job.created_by.as_deref()) {
             job.payload = None;
@@ -190,44 +191,48 @@ impl Hub {
         job.attempts = Some(attempts.map(attempt::read).collect());
         Ok(job)
     }
-
-    /// What [`shown`] wants to read.
-    pub(super) fn reads(&self, id: &str) -> Vec<Statement> {
-        let dialect = self.dialect();
-        let job = Draft::new(
-            dialect,
-            format!(
-                "SELECT {}, t.payload, t.created_by FROM dispatch_jobs AS t WHERE t.id = ",
-                SHEET.listed(dialect)
-            ),
-        );
-        vec![job.text(id).done(), self.metadata_of(&[id]).done()]
-    }
-
-    /// `job, id, key, value` of these jobs, in the order in which they were given.
-    pub(super) fn metadata_of(&self, ids: &[&str]) -> Draft {
-        Draft::new(self.dialect(), "SELECT t.job_id, t.id, t.")
-            .name("key")
-            .push(", t.")
-            .name("value")
-            .push(" FROM dispatch_job_metadata AS t WHERE t.job_id IN ")
-            .texts(ids.iter().copied())
-            .push(" ORDER BY t.id")
-    }
 }
 
-/// A job, whole, as it is before its first attempt.
-pub(super) fn shown(answers: Vec<Answer>) -> Result<Option<DispatchJob>, Error> {
+/// What [`shown`] wants to read.
+pub(super) fn reads(dialect: Dialect, ids: &[&str]) -> Vec<Statement> {
+    let jobs = format!(
+        "SELECT {}, t.payload, t.created_by FROM dispatch_jobs AS t WHERE t.id IN ",
+        SHEET.listed(dialect)
+    );
+    let jobs = Draft::new(dialect, jobs).texts(ids.iter().copied());
+    vec![jobs.done(), metadata_of(dialect, ids).done()]
+}
+
+/// `job, id, key, value` of these jobs, in the order in which they were given.
+pub(super) fn metadata_of(dialect: Dialect, ids: &[&str]) -> Draft {
+    Draft::new(dialect, "SELECT t.job_id, t.id, t.")
+        .name("key")
+        .push(", t.")
+        .name("value")
+        .push(" FROM dispatch_job_metadata AS t WHERE t.job_id IN ")
+        .texts(ids.iter().copied())
+        .push(" ORDER BY t.id")
+}
+
+/// Jobs, whole, as they are before their first attempt.
+pub(super) fn shown(answers: Vec<Answer>) -> Result<Vec<DispatchJob>, Error> {
     let mut answers = answers.into_iter();
     let mut next = || answers.next().unwrap_or_default().rows;
-    let Some(row) = next().pop() else { return Ok(None) };
-    let mut row = Reader::new(row);
-    let mut job = read(&mut row)?;
-    job.payload = row.text();
-    job.created_by = row.text();
-    job.metadata = next().into_iter().map(|row| metadatum(row).1).collect();
-    job.attempts = Some(Vec::new());
-    Ok(Some(job))
+    let (jobs, metadata) = (next(), next());
+    let mut of: BTreeMap<String, Vec<DispatchJobMetadata>> = BTreeMap::new();
+    for (job, metadatum) in metadata.into_iter().map(metadatum) {
+        of.entry(job).or_default().push(metadatum);
+    }
+    let job = |row| {
+        let mut row = Reader::new(row);
+        let mut job = read(&mut row)?;
+        job.payload = row.text();
+        job.created_by = row.text();
+        job.metadata = of.remove(&job.id).unwrap_or_default();
+        job.attempts = Some(Vec::new());
+        Ok(job)
+    };
+    jobs.into_iter().map(job).collect()
 }
 
 pub(super) fn metadatum(row: Vec<Value>) -> (String, DispatchJobMetadata) {

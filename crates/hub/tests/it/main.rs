@@ -12,3 +12,4 @@ mod plans;
 mod removal;
 mod sessions;
 mod tables;
+mod together;
