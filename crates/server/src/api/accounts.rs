@@ -65,6 +65,7 @@ pub async fn create(
     })
 }
 
+/// One account; never a secret.
 #[utoipa::path(get, path = "/service-accounts/{id}", tag = "service accounts", params(("id" = String, Path)),
     responses((status = 200, description = "The account", body = ServiceAccount)))]
 pub async fn get(
@@ -75,6 +76,7 @@ pub async fn get(
     Ok(Json(api.hub()?.account(caller.at_least(Role::Operator)?, &id).await?))
 }
 
+/// Changes what it is called, whose it is, and its roles.
 #[utoipa::path(put, path = "/service-accounts/{id}", tag = "service accounts", params(("id" = String, Path)),
     request_body = AccountChange, responses((status = 200, description = "The account", body = ServiceAccount)))]
 pub async fn put(

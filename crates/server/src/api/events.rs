@@ -103,6 +103,7 @@ pub async fn create(
     Ok((status, Json(TakenIn::One(made))))
 }
 
+/// An event, as it was taken in.
 #[utoipa::path(get, path = "/events/{id}", tag = "events", params(("id" = String, Path)),
     responses((status = 200, description = "The event", body = Event)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<Event>, Problem> {

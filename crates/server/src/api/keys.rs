@@ -18,6 +18,7 @@ pub struct KeyList {
     items: Vec<ApiKey>,
 }
 
+/// Every key, and never what it opens with.
 #[utoipa::path(get, path = "/api-keys", tag = "api keys",
     responses((status = 200, description = "All keys, never what they open with", body = KeyList)))]
 pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<KeyList>, Problem> {

@@ -225,6 +225,7 @@ fn view(lane: LaneStatus) -> LaneView {
     }
 }
 
+/// How every lane is.
 #[utoipa::path(get, path = "/lanes", tag = "lanes",
     responses((status = 200, description = "All lanes", body = LaneList)))]
 pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<LaneList>, Problem> {
@@ -253,6 +254,7 @@ pub async fn pause(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result
     set(&api, &caller, id, true).await
 }
 
+/// Goes on, on every instance.
 #[utoipa::path(post, path = "/lanes/{id}/resume", tag = "lanes", params(("id" = String, Path, description = "Its name")),
     responses((status = 200, description = "It goes on", body = LanePaused)))]
 pub async fn resume(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<LanePaused>, Problem> {

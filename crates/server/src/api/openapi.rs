@@ -18,7 +18,9 @@ pub fn document() -> OpenApi {
             "Webhook deliveries: dispatch jobs with every attempt on record, events, subscriptions, pools, service accounts.",
         ))
         .build();
-    info.license = Some(License::new("Apache-2.0"));
+    let mut license = License::new("Apache-2.0");
+    license.identifier = Some("Apache-2.0".to_owned());
+    info.license = Some(license);
     document.info = info;
     document.servers = Some(vec![Server::new("/api/v1")]);
     let components = document.components.get_or_insert_with(Components::new);
@@ -28,12 +30,26 @@ pub fn document() -> OpenApi {
     components.schemas.insert("Fault".to_owned(), <postrider_hub::Fault as utoipa::PartialSchema>::schema());
     document.security = Some(vec![SecurityRequirement::new("key", Vec::<String>::new())]);
     for (path, item) in &mut document.paths.paths {
-        let operations = [&mut item.get, &mut item.post, &mut item.put, &mut item.delete];
-        for operation in operations.into_iter().flatten() {
+        let operations = [
+            ("get", &mut item.get),
+            ("post", &mut item.post),
+            ("put", &mut item.put),
+            ("delete", &mut item.delete),
+        ];
+        for (method, operation) in operations {
+            let Some(operation) = operation else { continue };
+            operation.operation_id = Some(id_of(method, path));
             add_problems(operation, path);
         }
     }
     document
+}
+
+/// `post /dispatch-jobs/{id}/retry` as `postDispatchJobsIdRetry`: ids must differ, and the handlers' names do not.
+fn id_of(method: &str, path: &str) -> String {
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+    words.fold(method.to_owned(), |id, word| id + &capital(word))
 }
 
 /// What every route may answer besides its own.

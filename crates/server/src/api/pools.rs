@@ -24,6 +24,7 @@ pub async fn list(
     Ok(Json(api.hub()?.pools(caller.at_least(Role::Viewer)?, &page.query()).await?))
 }
 
+/// Makes a pool.
 #[utoipa::path(post, path = "/dispatch-pools", tag = "dispatch pools", request_body = NewPool,
     params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with what the first made.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
@@ -41,6 +42,7 @@ pub async fn create(
     })
 }
 
+/// One pool.
 #[utoipa::path(get, path = "/dispatch-pools/{id}", tag = "dispatch pools", params(("id" = String, Path)),
     responses((status = 200, description = "The pool", body = DispatchPool)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<DispatchPool>, Problem> {
@@ -78,6 +80,7 @@ pub async fn pause(
     Ok(Json(api.hub()?.pause_pool(caller.at_least(Role::Operator)?, &id, true).await?))
 }
 
+/// Its jobs go on.
 #[utoipa::path(post, path = "/dispatch-pools/{id}/resume", tag = "dispatch pools", params(("id" = String, Path)),
     responses((status = 200, description = "The pool", body = DispatchPool)))]
 pub async fn resume(

@@ -27,6 +27,7 @@ pub struct NewSchema {
     schema: serde_json::Value,
 }
 
+/// Every schema.
 #[utoipa::path(get, path = "/schemas", tag = "schemas",
     responses((status = 200, description = "All schemas", body = SchemaList)))]
 pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<SchemaList>, Problem> {
@@ -34,6 +35,7 @@ pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<SchemaL
     Ok(Json(SchemaList { items: api.hub()?.schemas().await? }))
 }
 
+/// One schema.
 #[utoipa::path(get, path = "/schemas/{id}", tag = "schemas", params(("id" = String, Path)),
     responses((status = 200, description = "The schema", body = PayloadSchema)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<PayloadSchema>, Problem> {
@@ -53,6 +55,7 @@ pub async fn put(
     Ok(Json(api.hub()?.put_schema(caller.of_all_clients(Role::Operator)?, &id, &new.schema).await?))
 }
 
+/// Takes a schema away: payloads are held to it no longer.
 #[utoipa::path(delete, path = "/schemas/{id}", tag = "schemas", params(("id" = String, Path)),
     responses((status = 204, description = "It is gone")))]
 pub async fn delete(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<StatusCode, Problem> {

@@ -25,6 +25,7 @@ pub async fn list(
     Ok(Json(api.hub()?.subscriptions(caller.at_least(Role::Viewer)?, &page.query()).await?))
 }
 
+/// Makes a subscription.
 #[utoipa::path(post, path = "/subscriptions", tag = "subscriptions", request_body = NewSubscription,
     params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with what the first made.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
@@ -43,6 +44,7 @@ pub async fn create(
     })
 }
 
+/// One subscription.
 #[utoipa::path(get, path = "/subscriptions/{id}", tag = "subscriptions", params(("id" = String, Path)),
     responses((status = 200, description = "The subscription", body = Subscription)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<Subscription>, Problem> {
@@ -80,6 +82,7 @@ pub async fn pause(
     Ok(Json(api.hub()?.pause_subscription(caller.at_least(Role::Operator)?, &id, true).await?))
 }
 
+/// Its jobs go on.
 #[utoipa::path(post, path = "/subscriptions/{id}/resume", tag = "subscriptions", params(("id" = String, Path)),
     responses((status = 200, description = "The subscription", body = Subscription)))]
 pub async fn resume(

@@ -1,5 +1,6 @@
 //! The OpenAPI document: the one that is checked in.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,6 +25,18 @@ fn the_checked_in_document_is_what_the_code_says() {
         "docs/reference/openapi.json is not what the code says: UPDATE_SNAPSHOTS=1 writes it"
     );
     assert!(made.contains("\"openapi\": \"3.1"));
+}
+
+/// Generators make functions of them.
+#[test]
+fn every_operation_has_an_id_of_its_own() {
+    let document = serde_json::to_value(document()).expect("JSON");
+    let paths = document["paths"].as_object().expect("paths").values();
+    let all: Vec<&serde_json::Value> =
+        paths.flat_map(|item| item.as_object().expect("methods").values()).collect();
+    let ids: BTreeSet<&str> = all.iter().filter_map(|operation| operation["operationId"].as_str()).collect();
+    assert_eq!(ids.len(), all.len(), "{ids:?}");
+    assert!(ids.contains("postDispatchJobsIdRetry") && ids.contains("getLanesIdRowsRowMailHtml"), "{ids:?}");
 }
 
 /// What it must take for fine: a request that fits the document may still be refused (422) for what the document can't
