@@ -8,6 +8,7 @@ use std::time::Duration;
 use postrider_contract::Contract;
 use postrider_seams::store::{Class, Error};
 use postrider_sql::run::Opened;
+use postrider_sql::run::store::SqlStore;
 use postrider_sql::{Dialect, bind};
 use sqlx::mysql::{MySqlConnectOptions, MySqlPool, MySqlPoolOptions};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
@@ -15,7 +16,7 @@ use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 use crate::error::{self, Place};
 use crate::migrate::Migration;
 use crate::shape;
-use crate::store::MysqlStore;
+use crate::store::{MysqlStore, MysqlTable};
 
 /// Keys that one statement takes well: longer transactions collide more than they save.
 const BATCH: usize = 256;
@@ -115,7 +116,7 @@ impl Database {
             Error::new(Class::Misconfigured, text)
         })?;
         let migration = Migration::new(self.clone(), contract);
-        Ok(Arc::new(MysqlStore { database: self.clone(), opened, migration }))
+        Ok(Arc::new(SqlStore(MysqlTable { database: self.clone(), opened, migration })))
     }
 
     /// Opens a contract for `migrate`, whether its table is there or not.

@@ -6,10 +6,8 @@
 
 mod connect;
 mod error;
-mod handoff;
 mod migrate;
 mod plain;
-mod produce;
 mod script;
 mod shape;
 mod store;
@@ -18,4 +16,4 @@ mod verify;
 
 pub use connect::{Database, Settings};
 pub use migrate::Migration;
-pub use store::MysqlStore;
+pub use store::{MysqlStore, MysqlTable};

@@ -9,7 +9,7 @@ use postrider_sql::run::verify::Facts;
 use postrider_sql::{Dialect, Script, Step, Yields};
 
 use crate::shape;
-use crate::store::MysqlStore;
+use crate::store::MysqlTable;
 
 /// Below this the planner scans a table whatever indexes it has.
 const TELLING_ROWS: i64 = 1000;
@@ -17,8 +17,8 @@ const TELLING_ROWS: i64 = 1000;
 const ROWS: &str = "SELECT CAST(COALESCE(table_rows, 0) AS SIGNED) FROM information_schema.tables \
     WHERE table_schema = DATABASE() AND table_name = ?";
 
-impl MysqlStore {
-    pub(crate) async fn findings(&self) -> Result<Vec<Finding>, Error> {
+impl MysqlTable {
+    pub(crate) async fn verified(&self) -> Result<Vec<Finding>, Error> {
         let version = self.database.version().await?;
         let name = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
         let facts = Facts {

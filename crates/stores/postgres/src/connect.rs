@@ -8,13 +8,14 @@ use std::time::Duration;
 use postrider_contract::Contract;
 use postrider_seams::store::{Class, Error};
 use postrider_sql::run::Opened;
+use postrider_sql::run::store::SqlStore;
 use postrider_sql::{Dialect, bind};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
 use crate::error::Place;
 use crate::migrate::Migration;
-use crate::store::PostgresStore;
+use crate::store::{PostgresStore, PostgresTable};
 use crate::wake::Waker;
 use crate::{error, shape};
 
@@ -115,7 +116,7 @@ impl Database {
             .map_err(|what| self.misfit(lane, &what))?;
         let waker = Waker::new(self, &opened.contract).await?;
         let migration = Migration::new(self.clone(), contract);
-        Ok(Arc::new(PostgresStore { database: self.clone(), opened, waker, migration }))
+        Ok(Arc::new(SqlStore(PostgresTable { database: self.clone(), opened, waker, migration })))
     }
 
     /// Opens a contract for `migrate`, whether its table is there or not.

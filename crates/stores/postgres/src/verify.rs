@@ -7,7 +7,7 @@ use postrider_sql::bind::Given;
 use postrider_sql::run::verify::Facts;
 use sqlx::{Connection as _, Executor as _};
 
-use crate::store::PostgresStore;
+use crate::store::PostgresTable;
 use crate::{error, script, shape};
 
 /// Plans that only a missing index can explain: a small table is scanned whatever indexes it has.
@@ -17,8 +17,8 @@ const INDEXES_ONLY: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_sor
 /// What the search for free groups does without its indexes.
 const GROUP_SCAN: &str = "a sequential scan for each group";
 
-impl PostgresStore {
-    pub(crate) async fn findings(&self) -> Result<Vec<Finding>, Error> {
+impl PostgresTable {
+    pub(crate) async fn verified(&self) -> Result<Vec<Finding>, Error> {
         let facts = Facts {
             server: self.server().await?,
             claim_scan: self.claim_scan().await?,

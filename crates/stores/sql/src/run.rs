@@ -19,6 +19,7 @@ mod progress;
 mod ring;
 mod settle;
 mod shares;
+pub mod store;
 mod strange;
 pub mod suppressions;
 mod sweep;

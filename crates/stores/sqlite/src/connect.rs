@@ -9,6 +9,7 @@ use std::time::Duration;
 use postrider_contract::Contract;
 use postrider_seams::store::{Class, Error};
 use postrider_sql::run::Opened;
+use postrider_sql::run::store::SqlStore;
 use postrider_sql::{Dialect, bind};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{
@@ -18,7 +19,7 @@ use sqlx::sqlite::{
 use crate::error::Place;
 use crate::migrate::Migration;
 use crate::shape;
-use crate::store::SqliteStore;
+use crate::store::{SqliteStore, SqliteTable};
 use crate::wake::{Waker, Watch};
 
 /// Keys that one statement takes well.
@@ -108,7 +109,7 @@ impl Database {
         })?;
         let migration = Migration::new(self.clone(), contract);
         let waker = Waker::new(Arc::clone(&self.watch));
-        Ok(Arc::new(SqliteStore { database: self.clone(), opened, waker, migration }))
+        Ok(Arc::new(SqlStore(SqliteTable { database: self.clone(), opened, waker, migration })))
     }
 
     /// Opens a contract for `migrate`, whether its table is there or not.

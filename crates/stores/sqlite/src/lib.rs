@@ -6,10 +6,8 @@
 
 mod connect;
 mod error;
-mod handoff;
 mod migrate;
 mod plain;
-mod produce;
 mod script;
 mod shape;
 mod store;
@@ -19,4 +17,4 @@ mod wake;
 
 pub use connect::{Database, Settings};
 pub use migrate::Migration;
-pub use store::SqliteStore;
+pub use store::{SqliteStore, SqliteTable};

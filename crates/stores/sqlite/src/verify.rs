@@ -9,10 +9,10 @@ use postrider_sql::run::verify::Facts;
 use postrider_sql::{Dialect, Script, Step, Yields};
 
 use crate::shape;
-use crate::store::SqliteStore;
+use crate::store::SqliteTable;
 
-impl SqliteStore {
-    pub(crate) async fn findings(&self) -> Result<Vec<Finding>, Error> {
+impl SqliteTable {
+    pub(crate) async fn verified(&self) -> Result<Vec<Finding>, Error> {
         let version = self.database.ask("read the version", "SELECT sqlite_version()", Vec::new()).await?;
         let version = version.into_iter().flatten().flatten().next();
         let facts = Facts {
