@@ -16,7 +16,9 @@ use run::Failure;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  test [-p CRATE]… [WORD…]   start real servers, build once, run all tests, or those that a word selects
+  test [--with mysql] [-p CRATE]… [WORD…]
+                             start real servers, build once, run all tests, or those that a word selects; with MySQL itself
+                             in the place of MariaDB where asked for
   ci                         what every change must pass: format, tidy, deny, clippy, test
   tidy                       the rules of this repository that no compiler checks
   bench NAME [--json] […]    build for release, start real servers, run a bench

@@ -57,8 +57,8 @@ WHERE t.`id` IN ({held});
 
 -- publish: claim groups from the start 1: [Fresh, Jumps] -> Groups
 SELECT CAST(s.g AS CHAR), s.kind,
-  (SELECT ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) FROM `outbox` AS t WHERE t.`live_group` = s.g AND t.`live_group` IS NOT NULL ORDER BY t.`created_at`, t.`id` LIMIT 1),
-  (SELECT CAST(t.`id` AS SIGNED) FROM `outbox` AS t WHERE t.`live_group` = s.g ORDER BY t.`created_at`, t.`id` LIMIT 1)
+  (SELECT ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) FROM `outbox` AS t WHERE t.`live_group` = s.g AND t.`live_group` IS NOT NULL ORDER BY t.`live_group`, t.`created_at`, t.`id` LIMIT 1),
+  (SELECT CAST(t.`id` AS SIGNED) FROM `outbox` AS t WHERE t.`live_group` = s.g ORDER BY t.`live_group`, t.`created_at`, t.`id` LIMIT 1)
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
     SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`status` = 'PENDING' AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND ORDER BY t.`created_at` DESC, t.`id` DESC LIMIT ?) AS f
@@ -88,8 +88,8 @@ WHERE t.`id` IN ({held});
 
 -- publish: claim groups from the cursor 1: [Fresh, Cursor, Jumps] -> Groups
 SELECT CAST(s.g AS CHAR), s.kind,
-  (SELECT ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) FROM `outbox` AS t WHERE t.`live_group` = s.g AND t.`live_group` IS NOT NULL ORDER BY t.`created_at`, t.`id` LIMIT 1),
-  (SELECT CAST(t.`id` AS SIGNED) FROM `outbox` AS t WHERE t.`live_group` = s.g ORDER BY t.`created_at`, t.`id` LIMIT 1)
+  (SELECT ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) FROM `outbox` AS t WHERE t.`live_group` = s.g AND t.`live_group` IS NOT NULL ORDER BY t.`live_group`, t.`created_at`, t.`id` LIMIT 1),
+  (SELECT CAST(t.`id` AS SIGNED) FROM `outbox` AS t WHERE t.`live_group` = s.g ORDER BY t.`live_group`, t.`created_at`, t.`id` LIMIT 1)
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
     SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`status` = 'PENDING' AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND ORDER BY t.`created_at` DESC, t.`id` DESC LIMIT ?) AS f

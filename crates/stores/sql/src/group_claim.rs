@@ -234,7 +234,8 @@ impl Table<'_> {
     }
 
     /// The server's own loose index scan gives the ring. The mutex of a group is its first live row, whether or not it
-    /// may go: the same row for every worker.
+    /// may go: the same row for every worker. MySQL takes what is equal to a column of an outer query for no constant, so
+    /// the order names the group too: without it the whole of a long group is read and sorted.
     fn mysql_group_look(&self, parts: &Parts, from: From) -> Step {
         let draft = Draft::own(self);
         let Parts { table, by, live, holding, ready, order } = parts;
@@ -271,7 +272,8 @@ impl Table<'_> {
         };
         let text = format!(
             "SELECT CAST(s.g AS CHAR), s.kind,\n  (SELECT {ready} FROM {table} AS t WHERE {by} = s.g AND {holding} \
-             ORDER BY {order} LIMIT 1),\n  (SELECT {} FROM {table} AS t WHERE {by} = s.g ORDER BY {order} LIMIT 1)\nFROM \
+             ORDER BY {by}, {order} LIMIT 1),\n  (SELECT {} FROM {table} AS t WHERE {by} = s.g ORDER BY {by}, {order} LIMIT \
+             1)\nFROM \
              (\n  SELECT DISTINCT f.g, 0 AS kind FROM (\n    {fresh}) AS f\n  UNION ALL\n  SELECT r.g, 1 FROM (SELECT {by} AS \
              g FROM {table} AS t WHERE {ring}\n    GROUP BY {by} ORDER BY {by} LIMIT {}) AS r) AS s\nORDER BY s.kind, s.g",
             self.key(),
