@@ -8,7 +8,7 @@ use crate::condition::Lookup;
 use crate::draft::Draft;
 use crate::table::Table;
 use crate::time::Shift;
-use crate::{Bind, Dialect, InspectScripts, Script, Yields};
+use crate::{Bind, Dialect, InspectScripts, Script, Step, Yields, ident};
 
 /// Rows that are looked at for the next computed due time.
 const LOOKED_AT: u32 = 1_000;
@@ -100,9 +100,20 @@ impl Table<'_> {
                      {limit})\nRETURNING {}",
                     returning(&self.key())
                 );
-                Script { steps: vec![draft.finish(&text, Yields::Keys)] }
+                let mut steps = vec![draft.finish(&text, Yields::Keys)];
+                steps
+                    .extend(self.shape.cascades.iter().map(|(table, column)| self.purge_with(table, column)));
+                Script { steps }
             }
         }
+    }
+
+    /// What goes with the rows that were deleted.
+    fn purge_with(&self, table: &str, column: &str) -> Step {
+        let draft = Draft::own(self);
+        let among = draft.among(&self.quote(column), Bind::Held);
+        let text = format!("DELETE FROM {}\nWHERE {among}", ident::quote_path(self.dialect, table));
+        draft.finish(&text, Yields::Nothing)
     }
 
     /// The row's age column as one expression, which an index can hold; not on MySQL, and not over mixed types.

@@ -22,6 +22,9 @@ pub struct Shape {
     pub related: BTreeMap<String, Vec<ShapeColumn>>,
     /// Columns by which all rows can be found: those that an index begins with. `true`: also by how they begin.
     pub indexed: BTreeMap<String, bool>,
+    /// Tables and columns that hold the keys of rows and go with them (ON DELETE CASCADE), where the database would not do
+    /// it for us: SQLite does it only on connections that ask for all foreign keys to be enforced.
+    pub cascades: Vec<(String, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -31,7 +31,20 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
             shape.related.insert(table.to_owned(), found);
         }
     }
+    shape.cascades = cascades(database, contract).await?;
     Ok(Some(shape))
+}
+
+/// Other tables whose rows go with ours.
+const CASCADES: &str = "SELECT m.name, f.\"from\" FROM sqlite_master AS m, pragma_foreign_key_list(m.name) AS f \
+    WHERE m.type = 'table' AND lower(m.name) <> lower(?1) AND lower(f.\"table\") = lower(?1) \
+    AND lower(COALESCE(f.\"to\", ?2)) = lower(?2) AND f.on_delete = 'CASCADE' ORDER BY 1, 2";
+
+async fn cascades(database: &Database, contract: &Contract) -> Result<Vec<(String, String)>, Error> {
+    let args = [&contract.table.name, &contract.table.id].map(|name| Value::Text(name.clone()));
+    let rows = database.ask("read foreign keys", CASCADES, args.to_vec()).await?.unwrap_or_default();
+    let text = |value: &Value| value.as_text().map(str::to_owned);
+    Ok(rows.iter().filter_map(|row| text(row.first()?).zip(text(row.get(1)?))).collect())
 }
 
 /// Indexes and their columns in order; an expression has no name.

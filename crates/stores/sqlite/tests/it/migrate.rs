@@ -1,5 +1,6 @@
-use postrider_contract::Contract;
+use postrider_contract::{Contract, Layer};
 use postrider_seams::migrate::{Migrate as _, Options};
+use postrider_seams::store::Store as _;
 
 use crate::file::{File, claim, contract};
 
@@ -53,4 +54,34 @@ async fn g4_a_foreign_table_keeps_its_rows_and_columns() {
     assert_eq!(file.text(kept).await.as_deref(), Some("2"));
     let store = database.open(contract("mail_outbox"), "dispatch", "mail").await.expect("open");
     assert_eq!(claim(&store, 10).await.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn g6_a_purge_takes_along_what_the_tables_own_keys_cascade_to() {
+    let file = File::new();
+    file.open("emails", "intake").await;
+    let over = "[retention]\nINVALID = \"1h\"".parse().expect("TOML");
+    let layer = Layer::new("settings", "lanes.intake", over);
+    let text = Contract::builtin("emails").expect("a contract of ours");
+    let kept = Contract::parse_with("emails.toml", text, &[layer]).expect("it parses");
+    // A table of the application's own, and one whose rows are to stay.
+    file.run("CREATE TABLE opened (mail TEXT REFERENCES emails (id) ON DELETE CASCADE)").await;
+    file.run("CREATE TABLE billed (mail TEXT REFERENCES emails (id))").await;
+    for (id, at) in [("old", "2001-01-01T00:00:00.000Z"), ("young", "2999-01-01T00:00:00.000Z")] {
+        file.run(&format!("INSERT INTO emails (id, status, updated_at) VALUES ('{id}', 'INVALID', '{at}')"))
+            .await;
+        file.run(&format!("INSERT INTO email_statuses (email_id, status) VALUES ('{id}', 'INVALID')")).await;
+        file.run(&format!("INSERT INTO opened VALUES ('{id}'); INSERT INTO billed VALUES ('{id}')")).await;
+    }
+    let store = file.database().open(kept, "intake", "test").await.expect("open");
+    assert_eq!(store.purge(100).await.expect("purge"), 1, "rows, not lines of theirs");
+    for (table, column, left) in [
+        ("emails", "id", "young"),
+        ("email_statuses", "email_id", "young"),
+        ("opened", "mail", "young"),
+        ("billed", "mail", "old,young"),
+    ] {
+        let all = format!("SELECT group_concat({column}) FROM (SELECT {column} FROM {table} ORDER BY 1)");
+        assert_eq!(file.text(&all).await.as_deref(), Some(left), "{table}");
+    }
 }
