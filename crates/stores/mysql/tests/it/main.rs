@@ -2,6 +2,7 @@
 //! store.
 
 mod collision;
+mod emails;
 mod groups;
 mod lane;
 mod migrate;
