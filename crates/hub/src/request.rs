@@ -25,6 +25,13 @@ impl Request {
         Self { key, fingerprint: hash(content) }
     }
 
+    /// An id for what it makes, the same for the same key: a UUID of version 8 (RFC 9562).
+    pub fn uuid(&self, actor: &Actor, kind: &str) -> String {
+        let place = self.place(actor, kind);
+        let (first, second, third) = (&place[..8], &place[8..12], &place[13..16]);
+        format!("{first}-{second}-8{third}-8{}-{}", &place[17..20], &place[20..32])
+    }
+
     /// Where it is kept. `kind` is what it makes.
     fn place(&self, actor: &Actor, kind: &str) -> String {
         hash(&[&actor.scope.mark(), kind, &self.key].map(|part| format!("{}:{part}", part.len())).concat())

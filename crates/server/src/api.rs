@@ -39,7 +39,7 @@ use postrider_seams::Inspect;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use emails::{AcceptedEmail, Email, Mailroom, Refusal};
+pub use emails::{AcceptedEmail, EmailKind, Mailroom, Place, Refusal};
 pub(crate) use lanes::health_words;
 pub use lanes::{LaneControl, LaneMake};
 pub use openapi::document;

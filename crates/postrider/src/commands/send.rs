@@ -58,22 +58,19 @@ fn lane<'a>(
     does: &str,
 ) -> Result<&'a LaneSettings, Failure> {
     let fits = |lane: &&LaneSettings| composer(lane).is_ok_and(|kind| composers.contains(&kind));
-    if let Some(name) = name {
-        let lane = desk.lane(name)?;
-        return if fits(&lane) {
-            Ok(lane)
-        } else {
-            Err(Failure::Misuse(format!("lane `{name}` is none that {does}")))
-        };
-    }
     let lanes: Vec<&LaneSettings> = desk.settings.lanes.iter().filter(fits).collect();
-    match lanes.as_slice() {
-        [only] => Ok(only),
-        [] => Err(Failure::Misuse(format!("no lane {does}"))),
-        several => {
-            let names: Vec<&str> = several.iter().map(|lane| lane.name.as_str()).collect();
-            Err(Failure::Misuse(format!("which lane? --lane takes one of {}", listed(&names))))
+    let names: Vec<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
+    let misuse = |text: String| Err(Failure::Misuse(text));
+    match (name.map(|name| desk.lane(name)).transpose()?, lanes.as_slice()) {
+        (Some(named), _) if fits(&named) => Ok(named),
+        (Some(named), []) => misuse(format!("lane `{}` is none that {does}", named.name)),
+        // A lane of the stage `send` does send mail, but what it takes is a finished message.
+        (Some(named), _) => {
+            misuse(format!("lane `{}` takes none from here; --lane takes {}", named.name, listed(&names)))
         }
+        (None, [only]) => Ok(only),
+        (None, []) => misuse(format!("no lane {does}")),
+        (None, _) => misuse(format!("which lane? --lane takes one of {}", listed(&names))),
     }
 }
 

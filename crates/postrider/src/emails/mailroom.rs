@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use postrider_contract::{Condition, Literal};
 use postrider_seams::store::Error;
-use postrider_server::api::{AcceptedEmail, Email, Mailroom, Refusal};
+use postrider_server::api::{EmailKind, Mailroom, Place, Refusal};
 use tokio::sync::Mutex;
 
 use super::accept::{self, Content, accept, fresh_id};
@@ -60,27 +60,37 @@ impl Room {
 
 #[async_trait]
 impl Mailroom for Room {
-    fn limit(&self) -> usize {
-        let limits = self.desk.settings.lanes.iter().map(|lane| lane.mail.size_limit);
-        usize::try_from(limits.max().unwrap_or(0)).unwrap_or(usize::MAX)
+    fn place(&self, lane: Option<&str>, kind: EmailKind) -> Result<Place, Refusal> {
+        let lane = self.lane(lane, composer_of(kind))?;
+        let limit = usize::try_from(lane.mail.size_limit).unwrap_or(usize::MAX);
+        Ok(Place { lane: lane.name.clone(), status: ready(lane), limit })
     }
 
     async fn accept(
         &self,
-        lane: Option<&str>,
+        place: &Place,
+        kind: EmailKind,
         id: Option<String>,
-        email: Email,
-    ) -> Result<AcceptedEmail, Refusal> {
-        let (kind, content, bytes) = match email {
-            Email::Payload(bytes) => (ComposerKind::Eml, Content::Payload, bytes),
-            Email::Eml(bytes) => (ComposerKind::RawEml, Content::Eml, bytes),
+        bytes: &[u8],
+    ) -> Result<String, Refusal> {
+        let content = match kind {
+            EmailKind::Payload => Content::Payload,
+            EmailKind::Eml => Content::Eml,
         };
-        let lane = self.lane(lane, kind)?;
+        let lane = self.lane(Some(&place.lane), composer_of(kind))?;
         let id = id.unwrap_or_else(fresh_id);
         accept::check_id(&id).map_err(told)?;
         let table = self.table(lane).await.map_err(Refusal::Store)?;
-        accept(lane, &*table, &id, content, &bytes).await.map_err(told)?;
-        Ok(AcceptedEmail { id, status: ready(lane), lane: lane.name.clone() })
+        accept(lane, &*table, &id, content, bytes).await.map_err(told)?;
+        Ok(id)
+    }
+}
+
+/// What the lane's stage begins with.
+fn composer_of(kind: EmailKind) -> ComposerKind {
+    match kind {
+        EmailKind::Payload => ComposerKind::Eml,
+        EmailKind::Eml => ComposerKind::RawEml,
     }
 }
 

@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use postrider_hub::Error;
@@ -13,31 +12,49 @@ use utoipa::ToSchema;
 
 use super::admit::Caller;
 use super::body::{is_json, taken};
+use super::once::Key;
 use super::params::Params;
 use super::{Api, Problem};
 
 /// Where e-mails go in.
 #[async_trait]
 pub trait Mailroom: Send + Sync {
-    /// Bytes that one may have.
-    fn limit(&self) -> usize;
+    /// The lane that takes such e-mails in; `lane` names one of several.
+    fn place(&self, lane: Option<&str>, kind: EmailKind) -> Result<Place, Refusal>;
 
-    /// Writes its file, then its row. `lane` names one of several. Not idempotent: a second one of the same id is refused.
+    /// Writes its file, then its row; answers its id. Not idempotent: a second one of the same id is refused.
     async fn accept(
         &self,
-        lane: Option<&str>,
+        place: &Place,
+        kind: EmailKind,
         id: Option<String>,
-        email: Email,
-    ) -> Result<AcceptedEmail, Refusal>;
+        bytes: &[u8],
+    ) -> Result<String, Refusal>;
 }
 
 /// What a body holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Email {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmailKind {
     /// JSON, for intake.
-    Payload(Bytes),
+    Payload,
     /// A finished message, to be sent as it is.
-    Eml(Bytes),
+    Eml,
+}
+
+/// A lane that takes e-mails in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub lane: String,
+    /// The state that an e-mail begins in there, as the table has it.
+    pub status: String,
+    /// Bytes that one may have.
+    pub limit: usize,
+}
+
+impl Place {
+    fn accepted(self, id: String) -> AcceptedEmail {
+        AcceptedEmail { id, status: self.status, lane: self.lane }
+    }
 }
 
 /// Why it was not taken; nothing is left of it.
@@ -57,7 +74,7 @@ pub enum Refusal {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AcceptedEmail {
     pub id: String,
-    /// `ACCEPTED` or `READY`, as the table has it.
+    /// `ACCEPTED` or `READY`: what it begins in.
     pub status: String,
     /// Which lane has it now.
     pub lane: String,
@@ -98,32 +115,58 @@ pub struct NewEmail {
     custom_headers: Option<serde_json::Value>,
 }
 
-#[utoipa::path(post, path = "/emails", tag = "emails", params(EmailParams),
+#[utoipa::path(post, path = "/emails", tag = "emails",
+    params(EmailParams, ("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with what the first made.",
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
     request_body(content((NewEmail = "application/json"), (String = "message/rfc822"))),
     responses((status = 202, description = "It is taken: its file and its row are written", body = AcceptedEmail),
+        (status = 200, description = "The same request was made before: its e-mail", body = AcceptedEmail),
         (status = 404, description = "No lane takes e-mails in", body = Problem, content_type = "application/problem+json")))]
 pub async fn create(
     State(api): State<Api>,
     caller: Caller,
     Params(params): Params<EmailParams>,
+    key: Key,
     request: Request,
 ) -> Result<(StatusCode, Json<AcceptedEmail>), Problem> {
-    caller.of_all_clients(Role::Producer)?;
+    let actor = caller.of_all_clients(Role::Producer)?;
     let Some(room) = api.mailroom.clone() else { return Err(no_lane("no lane takes e-mails in")) };
-    let payload = is_json(request.headers());
-    if !payload && !is_message(request.headers()) {
-        let detail =
-            "the body is a payload (`Content-Type: application/json`) or a message (`message/rfc822`)";
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
-    }
-    let bytes = taken(request, room.limit()).await?;
-    let (id, email) = if payload {
-        (chosen_id(params.id, payload_id(&bytes)?)?, Email::Payload(bytes))
-    } else {
-        (params.id, Email::Eml(bytes))
+    let kind = kind_of(request.headers())?;
+    let place = room.place(params.lane.as_deref(), kind).map_err(told)?;
+    let bytes = taken(request, place.limit).await?;
+    let id = match kind {
+        EmailKind::Payload => chosen_id(params.id, payload_id(&bytes)?)?,
+        EmailKind::Eml => params.id,
     };
-    let taken = room.accept(params.lane.as_deref(), id, email).await.map_err(told)?;
-    Ok((StatusCode::ACCEPTED, Json(taken)))
+    let hub = api.hub()?;
+    let asked = key.told(&format!("{} {id:?} {}", place.lane, String::from_utf8_lossy(&bytes)));
+    if let Some(asked) = &asked
+        && let Some(made) = hub.made_before(actor, KIND, asked).await?
+    {
+        return Ok((StatusCode::OK, Json(place.accepted(made))));
+    }
+    // Its key gives it its id: a crash before the key is remembered makes no second e-mail.
+    let id = id.or_else(|| asked.as_ref().map(|asked| asked.uuid(actor, KIND)));
+    let made = room.accept(&place, kind, id, &bytes).await.map_err(told)?;
+    if let Some(asked) = &asked
+        && let Err(error) = hub.remember(actor, KIND, asked, &made).await
+    {
+        // It is taken all the same; the same request again is then a duplicate.
+        tracing::warn!(%error, "an idempotency key could not be remembered");
+    }
+    Ok((StatusCode::ACCEPTED, Json(place.accepted(made))))
+}
+
+/// What an `Idempotency-Key` is kept for.
+const KIND: &str = "email";
+
+fn kind_of(headers: &HeaderMap) -> Result<EmailKind, Problem> {
+    if is_json(headers) {
+        return Ok(EmailKind::Payload);
+    }
+    let detail = "the body is a payload (`Content-Type: application/json`) or a message (`message/rfc822`)";
+    let kind = is_message(headers).then_some(EmailKind::Eml);
+    kind.ok_or_else(|| Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
 }
 
 fn is_message(headers: &HeaderMap) -> bool {

@@ -10,12 +10,23 @@ use crate::shop::{Running, Shop, eventually};
 
 /// POSTs a body; status code and answer.
 fn post(running: &Running, key: &str, path: &str, kind: &str, body: &str) -> (u16, serde_json::Value) {
+    post_with(running, key, path, &format!("Content-Type: {kind}"), body)
+}
+
+/// The same with headers.
+fn post_with(
+    running: &Running,
+    key: &str,
+    path: &str,
+    headers: &str,
+    body: &str,
+) -> (u16, serde_json::Value) {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(running.address()).unwrap();
     write!(
         stream,
         "POST {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Bearer {key}\r\n\
-         Content-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
+         {headers}\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )
     .unwrap();
@@ -37,6 +48,7 @@ async fn e07_the_api_takes_payloads_and_messages_and_refuses_a_second_of_one_id(
     std::fs::create_dir_all(&base).unwrap();
     let text = settings("sqlite:app.db", base.to_str().unwrap(), &receiver.url);
     let text = text.replace("[server]\n", "[server]\napi = \"mail\"\n");
+    let text = format!("{text}\n[lanes.intake.mail]\nsize_limit = \"1MB\"\n");
     std::fs::write(shop.path("postrider.toml"), text).unwrap();
     shop.run(&["migrate"]).fine();
     let sql = Sql::sqlite(&shop.path("app.db"));
@@ -68,6 +80,10 @@ async fn e07_the_api_takes_payloads_and_messages_and_refuses_a_second_of_one_id(
         assert_eq!(post(&running, &key, path, kind, body).0, code, "{path} {kind} {body}");
     }
     assert_eq!(post(&running, "wrong", "/api/v1/emails", json, payload).0, 401);
+    let large =
+        payload.replace("\"body_text\": \"x\"", &format!("\"body_text\": \"{}\"", "x".repeat(1_100_000)));
+    let (code, told) = post(&running, &key, "/api/v1/emails", json, &large.replace("e-1", "large"));
+    assert_eq!(code, 413, "what its own lane would refuse, though the other takes more: {told}");
     assert_eq!(files(&base.join("payloads")), before, "what was refused left no file");
 
     let message = "From: a@example.org\r\nTo: b@example.org\r\nSubject: y\r\n\r\nready\r\n";
@@ -75,6 +91,8 @@ async fn e07_the_api_takes_payloads_and_messages_and_refuses_a_second_of_one_id(
     assert_eq!((code, &taken["status"], &taken["lane"]), (202, &"READY".into(), &"send".into()));
     comes_to(&sql, "e-2", "SENT-ACKNOWLEDGED").await;
     assert_eq!(history(&sql, "e-2").await[..2], ["READY", "PROCESSING"], "no intake");
+
+    repeated(&running, &key);
 
     // Files and rows that have lost each other are told.
     std::fs::write(base.join("payloads/lonely.json"), "{}").unwrap();
@@ -89,6 +107,20 @@ async fn e07_the_api_takes_payloads_and_messages_and_refuses_a_second_of_one_id(
     assert!(said.out.contains("row bereft has no file"), "{}{}", said.out, said.err);
     assert!(!said.out.contains("e-1"), "what belongs together is not told: {}", said.out);
     sql.close().await;
+}
+
+/// An `Idempotency-Key` makes one e-mail of a request, however often it is made.
+fn repeated(running: &Running, key: &str) {
+    let headers = "Content-Type: application/json\r\nIdempotency-Key: order-7";
+    let body = r#"{"from": "a@example.org", "to": "b@example.org", "subject": "x", "body_text": "x"}"#;
+    let (code, made) = post_with(running, key, "/api/v1/emails", headers, body);
+    assert_eq!((code, made["id"].as_str().map(str::len)), (202, Some(36)), "{made}");
+    assert_eq!(post_with(running, key, "/api/v1/emails", headers, body), (200, made.clone()));
+    let (code, _) = post_with(running, key, "/api/v1/emails", headers, &body.replace("\"x\"", "\"y\""));
+    assert_eq!(code, 409, "another request under the same key");
+    let other = headers.replace("order-7", "order-8");
+    let (code, second) = post_with(running, key, "/api/v1/emails", &other, body);
+    assert!(code == 202 && second["id"] != made["id"], "{second}");
 }
 
 const JSON: &str = "application/json";
