@@ -190,7 +190,8 @@ impl DynamoStore {
 
     pub(crate) fn fields(&self, record: &Record) -> Fields {
         let value = |column: &String| record.row.get(column).cloned().unwrap_or_default();
-        Fields::new(self.field_names.clone(), self.field_columns.iter().map(value).collect())
+        let values = self.field_columns.iter().map(value).chain(self.reached(record));
+        Fields::new(self.field_names.clone(), values.collect())
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) const ATTRIBUTES: &str = "Attributes";
 pub(crate) const LATEST: &str = "Latest";
 pub(crate) const UPDATED_AT: &str = "UpdatedAt";
 pub(crate) const REASON: &str = "Reason";
+/// When the e-mail came to the stage that tells of it; also the column's name, as the contract has none for it.
+pub(crate) const REACHED_AT: &str = "ReachedAt";
 
 /// Names that other programs write for the same thing; read where ours is absent.
 const OTHER_NAMES: [(&str, &str); 1] = [("EMLFilePath", "EmlFilePath")];
@@ -60,6 +62,10 @@ impl Layout {
                 _ => &column,
             };
             layout.put(&column, attribute);
+        }
+        if contract.history.as_ref().is_some_and(|history| !history.tells.is_empty()) {
+            layout.times.insert(REACHED_AT.to_owned());
+            layout.put(REACHED_AT, REACHED_AT);
         }
         layout
     }

@@ -18,6 +18,7 @@ mod make;
 mod migrate;
 mod pages;
 mod produce;
+mod reached;
 mod record;
 mod settle;
 mod statement;

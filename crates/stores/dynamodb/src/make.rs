@@ -52,8 +52,11 @@ impl DynamoStore {
         let ttl = self.ttl_after(step, before, given.now);
         let within = self.stage().lease.duration / 4;
         let reach = self.reach(step, &before.row, &row);
+        self.keep_reached(step, &before.row, &mut row, reach == Reach::Forward);
+        let others = self.out_of_step(before, &row, ttl, reach).await?;
         for flipped in [false, true] {
-            let statements = self.statements(before, &row, ttl, given.reason, reach, flipped);
+            let mut statements = self.statements(before, &row, ttl, given.reason, reach, flipped);
+            statements.extend(others.iter().map(|state| self.target.set_ttl(&before.id, state, ttl)));
             match self.database.write(step.transition.name(), &statements, within).await? {
                 Written::Done => return Ok(Some(self.after(before, row, ttl))),
                 // The `_META` record comes first: it alone decides who may move.
@@ -79,6 +82,29 @@ impl DynamoStore {
         {
             after.insert(self.layout.updated.clone(), Value::Int(old + 1));
         }
+    }
+
+    /// The states whose records must be told of another time to live: with their own they would outlive `_META`.
+    async fn out_of_step(
+        &self,
+        before: &Record,
+        after: &Row,
+        ttl: Option<i64>,
+        reach: Reach,
+    ) -> Result<Vec<String>, Error> {
+        if before.ttl == ttl && !before.legacy_ttl {
+            return Ok(Vec::new());
+        }
+        let (items, _) =
+            self.database.select("read the records", &self.target.all_of(&before.id), None, None).await?;
+        let status = |row: &Row| row.get(&self.layout.status).and_then(Value::as_text).map(str::to_owned);
+        // These are written, or deleted, by the move itself.
+        let mut written = vec![Some(layout::META.to_owned()), status(after)];
+        if reach == (Reach::Back { forget: true }) {
+            written.push(status(&before.row));
+        }
+        let states = items.iter().filter_map(|item| item.get(layout::STATUS)?.as_s().ok().cloned());
+        Ok(states.filter(|state| !written.contains(&Some(state.clone()))).collect())
     }
 
     fn statements(

@@ -42,14 +42,12 @@ impl Record {
                 row.insert(column.to_owned(), layout.read(column, value));
             }
         }
-        let root = item.get(ttl).and_then(seconds);
-        let legacy = attributes.get(ttl).and_then(seconds);
         row.remove(ttl);
         Some(Self {
             id: id.clone(),
             row,
             updated: attributes.get(UPDATED_AT).and_then(|value| value.as_s().ok()).cloned(),
-            ttl: root.or(legacy),
+            ttl: ttl_of(ttl, item),
             legacy_ttl: attributes.contains_key(ttl),
         })
     }
@@ -81,6 +79,12 @@ impl Record {
         }
         attributes
     }
+}
+
+/// The time to live: at the root, else where old records keep it.
+pub(crate) fn ttl_of(ttl: &str, item: &Item) -> Option<i64> {
+    let legacy = || item.get(ATTRIBUTES)?.as_m().ok()?.get(ttl).and_then(seconds);
+    item.get(ttl).and_then(seconds).or_else(legacy)
 }
 
 /// Unix seconds.

@@ -188,6 +188,17 @@ impl Target {
         Statement::new(query, values)
     }
 
+    /// The time to live of a record that is otherwise left as it is.
+    pub(crate) fn set_ttl(&self, id: &str, status: &str, ttl: Option<i64>) -> Statement {
+        let root = format!("\"{}\"", self.ttl);
+        let (change, mut values) = match ttl {
+            Some(ttl) => (format!("SET {root}=?"), vec![number(ttl)]),
+            None => (format!("REMOVE {root}"), Vec::new()),
+        };
+        values.extend([text(id), text(status)]);
+        Statement::new(format!("UPDATE \"{}\" {change} WHERE \"Id\"=? AND \"Status\"=?", self.table), values)
+    }
+
     pub(crate) fn delete(&self, id: &str, status: &str) -> Statement {
         let query = format!("DELETE FROM \"{}\" WHERE \"Id\"=? AND \"Status\"=?", self.table);
         Statement::new(query, vec![text(id), text(status)])

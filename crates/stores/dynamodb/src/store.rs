@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_contract::{Contract, Stage};
 use postrider_seams::inspect::Lag;
+use postrider_seams::row::REACHED;
 use postrider_seams::store::{Capabilities, Error, Held, Reclaimed, Settlement, SweepKind};
 use postrider_seams::{Claimed, Fields, Lease, Store, Want};
 use tokio::time::Instant;
@@ -47,13 +48,13 @@ pub struct DynamoStore {
 impl DynamoStore {
     pub(crate) fn new(database: Database, contract: Contract, stage: usize, projects_ttl: bool) -> Self {
         let (names, columns): (Vec<_>, Vec<_>) = contract.message_columns().into_iter().unzip();
-        Self {
+        let mut store = Self {
             database,
             layout: Layout::new(&contract),
             target: Target::new(&contract, projects_ttl),
             contract,
             stage,
-            field_names: names.into(),
+            field_names: Arc::default(),
             field_columns: columns,
             cursors: Cursors::default(),
             held: Holdings::default(),
@@ -61,7 +62,10 @@ impl DynamoStore {
             made: Made::default(),
             next_due: Mutex::default(),
             lag: Mutex::default(),
-        }
+        };
+        let reached = store.tells(store.stage()).then(|| REACHED.to_owned());
+        store.field_names = names.into_iter().chain(reached).collect();
+        store
     }
 
     pub(crate) fn stage(&self) -> &Stage {

@@ -11,11 +11,12 @@ use postrider_rows::state_of;
 use postrider_seams::inspect::{Finding, Level};
 use postrider_seams::store::Error;
 
-use crate::ask::{BRIEFLY, patiently};
+use crate::ask::{BRIEFLY, Item, patiently};
 use crate::connect::Database;
 use crate::error::classify;
 use crate::layout::{ATTRIBUTES, ID, META, STATUS};
 use crate::locks::OURS;
+use crate::record::{self, Record};
 use crate::statement::Target;
 use crate::store::DynamoStore;
 
@@ -195,7 +196,7 @@ pub(crate) async fn strange_records(store: &DynamoStore) -> Result<Vec<String>, 
     let orphans = orphans(store).await?;
     if let Some(first) = orphans.first() {
         found.push(format!(
-            "{} e-mails have no {META} record, such as {first}; no lane takes them",
+            "{} e-mails have no {META} record with their state, such as {first}; no lane takes them",
             orphans.len()
         ));
     }
@@ -209,11 +210,16 @@ async fn orphans(store: &DynamoStore) -> Result<Vec<String>, Error> {
         let asked = store.database.client().await.scan().table_name(&store.target.table).limit(LOOKED_AT);
         asked.send().await.map_err(|cause| classify(&place, "look at the table", cause))
     });
+    let now = store.database.clock.now();
+    let record = |item: &Item| Record::read(&store.layout, &store.target.ttl, item);
     let mut has_meta: BTreeMap<String, bool> = BTreeMap::new();
     for item in scanned.await?.items() {
         let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok());
-        if let Some(id) = text(ID).filter(|id| !id.starts_with(OURS)) {
-            *has_meta.entry(id.clone()).or_default() |= text(STATUS).is_some_and(|status| status == META);
+        // DynamoDB deletes the records of one e-mail in any order.
+        let over = record::ttl_of(&store.target.ttl, item).is_some_and(|ttl| ttl <= now / 1_000_000);
+        if let Some(id) = text(ID).filter(|id| !over && !id.starts_with(OURS)) {
+            let tells = text(STATUS).is_some_and(|status| status == META) && record(item).is_some();
+            *has_meta.entry(id.clone()).or_default() |= tells;
         }
     }
     let mut orphans = Vec::new();
@@ -221,7 +227,7 @@ async fn orphans(store: &DynamoStore) -> Result<Vec<String>, Error> {
     for (id, _) in has_meta.into_iter().filter(|(_, has_meta)| !has_meta) {
         let (items, _) =
             store.database.select("look for a record", &store.target.meta(&id), None, None).await?;
-        if items.is_empty() {
+        if !items.iter().any(|item| record(item).is_some()) {
             orphans.push(id);
         }
     }

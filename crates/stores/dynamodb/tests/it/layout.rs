@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use postrider_contract::Transition;
-use postrider_seams::Store as _;
+use postrider_seams::inspect::Which;
 use postrider_seams::store::{Held, Reclaimed, Settlement};
+use postrider_seams::{Inspect as _, Store as _};
 
 use crate::world::{World, claim, ids};
 
@@ -62,6 +63,8 @@ async fn e05_a_retention_sets_the_time_to_live_of_finished_mails() {
     world.boto3("put('e-1', 'ACCEPTED')").await;
     let intake = world.open("intake").await;
     let claimed = claim(&intake, 1).await;
+    let seen = world.boto3("answer(all('e-1'))").await;
+    assert!(seen["_META"].get("TTL").is_none(), "off until its end: {seen}");
     let end = Settlement {
         transition: Transition::Rejected,
         reason: Some("no payload".to_owned()),
@@ -72,7 +75,16 @@ async fn e05_a_retention_sets_the_time_to_live_of_finished_mails() {
     let (meta, now) = (&seen[0]["_META"], seen[1].as_i64().unwrap());
     let left = meta["TTL"].as_i64().unwrap() - now;
     assert!((7 * 86_400 - 600..=7 * 86_400 + 600).contains(&left), "{left} s");
-    assert_eq!(seen[0]["INVALID"]["TTL"], meta["TTL"]);
+    for state in ["ACCEPTED", "INTAKING", "INVALID"] {
+        assert_eq!(seen[0][state]["TTL"], meta["TTL"], "none of its records outlives it: {}", seen[0]);
+    }
+
+    // Revived, it is doomed no more, and neither is what it left behind.
+    assert_eq!(intake.requeue(&Which::Ids(vec!["e-1".to_owned()])).await.unwrap(), 1);
+    let seen = world.boto3("answer(all('e-1'))").await;
+    for (state, record) in seen.as_object().unwrap() {
+        assert!(record.get("TTL").is_none(), "{state}: {record}");
+    }
 }
 
 #[tokio::test]

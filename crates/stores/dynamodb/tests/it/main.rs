@@ -2,6 +2,7 @@
 
 mod layout;
 mod migrate;
+mod reached;
 mod second_client;
 mod throttled;
 mod world;

@@ -33,6 +33,7 @@ async fn e04_e05_the_pipeline_takes_its_records_and_it_takes_ours() {
     assert_eq!(meta["Attributes"]["EMLFilePath"], "/eml/e-1.eml");
     assert_eq!(meta["TTL"], later, "the old place's TTL has moved to the root");
     assert!(meta["Attributes"].get("TTL").is_none(), "and is gone from the old one: {meta}");
+    assert_eq!(seen["ACCEPTED"]["TTL"], later, "so that it does not outlive the others: {seen}");
     for state in ["INTAKING", "READY"] {
         assert_eq!(seen[state]["TTL"], later, "both records are in step: {}", seen[state]);
         assert!(seen[state]["Attributes"]["UpdatedAt"].as_str().unwrap().ends_with('Z'));
@@ -77,7 +78,13 @@ table.put_item(Item=dict(Id='e-5', Status='_META', Attributes=dict(Latest='READY
     let findings = send.verify().await.unwrap();
     let texts: Vec<&str> = findings.iter().map(|finding| finding.text.as_str()).collect();
     assert!(texts.iter().any(|text| text.contains("TELEPORTED")), "{texts:?}");
-    assert!(texts.iter().any(|text| text.contains("e-3") && text.contains("_META")), "{texts:?}");
+    let orphans = texts.iter().find(|text| text.contains("_META")).expect("they are told");
+    assert!(orphans.starts_with("2 e-mails") && orphans.contains("such as e-3"), "{orphans}");
+    world
+        .boto3("table.put_item(Item=dict(Id='e-0', Status='READY', TTL=1000, Attributes=dict(Reason='x')))")
+        .await;
+    let told = send.strange().await.unwrap();
+    assert!(!told.iter().any(|text| text.contains("e-0")), "DynamoDB will take it away: {told:?}");
 }
 
 #[tokio::test]
@@ -95,4 +102,25 @@ async fn e06_what_we_produce_is_whole_and_a_second_of_the_same_id_is_refused() {
     assert_eq!(seen["ACCEPTED"]["Attributes"]["PayloadFilePath"], "/in/e-1.json");
     assert!(intake.produce(&fields).await.is_err());
     assert_eq!(ids(&claim(&intake, 25).await), ["e-1"]);
+}
+
+#[tokio::test]
+async fn e06_an_email_looks_as_on_sql_but_its_version_is_0_and_it_has_a_time_to_live() {
+    let world = World::new().await;
+    world.boto3("put('e-1', 'ACCEPTED', ttl=4_102_444_800)").await;
+    let intake = world.open("intake").await;
+    for _ in 0..2 {
+        let row = intake.show("e-1").await.unwrap().unwrap();
+        let cell = |name: &str| row.columns.iter().find(|(column, _)| column == name).unwrap().1.as_deref();
+        assert_eq!(
+            (cell("id"), cell("payload_file_path"), cell("version"), cell("TTL")),
+            (Some("e-1"), Some("/in/e-1.json"), Some("0"), Some("4102444800"))
+        );
+        let updated = cell("updated_at").unwrap();
+        assert!(updated.as_bytes()[10] == b'T' && updated.ends_with('Z'), "RFC 3339: {updated}");
+        // Once more after a move.
+        claim(&intake, 1).await;
+    }
+    let seen = world.boto3("answer(all('e-1'))").await;
+    assert!(!seen.to_string().to_lowercase().contains("version"), "nor is one written: {seen}");
 }
