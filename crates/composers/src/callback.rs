@@ -1,6 +1,6 @@
 //! The `callback` composer (rule E9): tells an application that an e-mail was sent, or that it failed.
 //!
-//! A signed JSON POST `{id, status, reason, reachedAt}`. Fields: `reason`. The webhook's id is the e-mail's and the
+//! A signed JSON POST `{id, status, reason, reachedAt}`. Fields: `reason`, `traceparent`. The webhook's id is the e-mail's and the
 //! state's, the same for every try.
 
 use async_trait::async_trait;
@@ -62,6 +62,14 @@ impl CallbackComposer {
     }
 }
 
+/// The trace that the e-mail was produced in. One that is no header's value is no reason to be silent.
+fn trace(row: &Claimed) -> Vec<(String, String)> {
+    const NAME: &str = "traceparent";
+    let trace = row.fields.as_ref().and_then(|fields| fields.get(NAME).as_text());
+    let trace = trace.filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()));
+    trace.map(|trace| (NAME.to_owned(), trace.to_owned())).into_iter().collect()
+}
+
 #[async_trait]
 impl Composer for CallbackComposer {
     async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
@@ -73,7 +81,7 @@ impl Composer for CallbackComposer {
                 attempt: row.counters.attempts + 1,
                 content: Content::Webhook(Box::new(Webhook {
                     url: self.settings.url.clone(),
-                    headers: Vec::new(),
+                    headers: trace(row),
                     content_type: "application/json".to_owned(),
                     body: self.body(row),
                     timeout: None,
@@ -145,6 +153,20 @@ mod tests {
             "id": "e-1", "status": "FAILED", "reason": "550 no such user", "reachedAt": "2026-01-01T00:00:00Z",
         });
         assert_eq!(body, expected);
+    }
+
+    #[tokio::test]
+    async fn a_callback_goes_on_with_the_trace_of_its_e_mail() {
+        const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        for (trace, wanted) in [(TRACE, 1), ("", 0), ("x\r\nEvil: 1", 0)] {
+            let field = ("traceparent", Value::Text(trace.to_owned()));
+            let made = composer("SENT").compose(&[row(0, &[field])]).await.remove(0).unwrap();
+            let Content::Webhook(webhook) = made.content else { panic!("a webhook") };
+            assert_eq!(webhook.headers.len(), wanted, "{trace:?}");
+            assert!(
+                webhook.headers.iter().all(|header| *header == ("traceparent".to_owned(), TRACE.to_owned()))
+            );
+        }
     }
 
     #[tokio::test]

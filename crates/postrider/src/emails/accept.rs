@@ -14,6 +14,9 @@ use super::{EML_PATH, PAYLOAD_PATH, PAYLOADS, named};
 use crate::settings::LaneSettings;
 use crate::wiring::Table;
 
+/// The field of the producer's trace.
+const TRACE: &str = "traceparent";
+
 /// What the table's key column takes.
 const LONGEST_ID: usize = 36;
 
@@ -46,13 +49,15 @@ pub fn check_id(id: &str) -> Result<(), Refusal> {
     if good { Ok(()) } else { Err(Refusal::Id) }
 }
 
-/// Writes file and row. `lane` is the one whose stage begins with such a file.
+/// Writes file and row. `lane` is the one whose stage begins with such a file; `trace` goes into the row, where the
+/// lane has a column for it.
 pub async fn accept(
     lane: &LaneSettings,
     table: &dyn Table,
     id: &str,
     content: Content,
     bytes: &[u8],
+    trace: Option<String>,
 ) -> Result<(), Refusal> {
     check_id(id)?;
     // Asked first: while the database is away no file is written at all.
@@ -65,10 +70,12 @@ pub async fn accept(
         Content::Eml => (lane.emails.eml_folder().unwrap_or_default(), "eml", EML_PATH),
     };
     let path = write(&folder, id, end, bytes)?;
-    let fields = Detail::from([
+    let mut fields = Detail::from([
         (KEY.to_owned(), Value::Text(id.to_owned())),
         (field.to_owned(), Value::Text(path.display().to_string())),
     ]);
+    let keeps = lane.contract.message_columns().iter().any(|(field, _)| field == TRACE);
+    fields.extend(trace.filter(|_| keeps).map(|trace| (TRACE.to_owned(), Value::Text(trace))));
     match table.produce(&fields).await {
         Ok(_) => Ok(()),
         Err(error) => settle(lane, table, id, &base, &path, error).await,

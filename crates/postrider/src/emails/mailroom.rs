@@ -72,6 +72,7 @@ impl Mailroom for Room {
         kind: EmailKind,
         id: Option<String>,
         bytes: &[u8],
+        trace: Option<String>,
     ) -> Result<String, Refusal> {
         let content = match kind {
             EmailKind::Payload => Content::Payload,
@@ -81,7 +82,7 @@ impl Mailroom for Room {
         let id = id.unwrap_or_else(fresh_id);
         accept::check_id(&id).map_err(told)?;
         let table = self.table(lane).await.map_err(Refusal::Store)?;
-        accept(lane, &*table, &id, content, bytes).await.map_err(told)?;
+        accept(lane, &*table, &id, content, bytes, trace).await.map_err(told)?;
         Ok(id)
     }
 }

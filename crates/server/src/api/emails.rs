@@ -6,12 +6,14 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use postrider_hub::Error;
 use postrider_hub::access::Role;
+use postrider_hub::audit::Change;
 use postrider_seams::store;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::admit::Caller;
 use super::body::{is_json, taken};
+use super::jobs::traceparent;
 use super::once::Key;
 use super::params::Params;
 use super::{Api, Problem};
@@ -22,13 +24,15 @@ pub trait Mailroom: Send + Sync {
     /// The lane that takes such e-mails in; `lane` names one of several.
     fn place(&self, lane: Option<&str>, kind: EmailKind) -> Result<Place, Refusal>;
 
-    /// Writes its file, then its row; answers its id. Not idempotent: a second one of the same id is refused.
+    /// Writes its file, then its row, with the caller's trace where it has room for it; answers its id. Not idempotent: a second
+    /// one of the same id is refused.
     async fn accept(
         &self,
         place: &Place,
         kind: EmailKind,
         id: Option<String>,
         bytes: &[u8],
+        trace: Option<String>,
     ) -> Result<String, Refusal>;
 }
 
@@ -115,9 +119,11 @@ pub struct NewEmail {
     custom_headers: Option<serde_json::Value>,
 }
 
+/// Takes an e-mail in: a payload, or a message that is sent as it is.
 #[utoipa::path(post, path = "/emails", tag = "emails",
     params(EmailParams, ("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with what the first made.",
-        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$"),
+        ("traceparent" = Option<String>, Header, description = "The trace that the e-mail belongs to (W3C Trace Context).")),
     request_body(content((NewEmail = "application/json"), (String = "message/rfc822"))),
     responses((status = 202, description = "It is taken: its file and its row are written", body = AcceptedEmail),
         (status = 200, description = "The same request was made before: its e-mail", body = AcceptedEmail),
@@ -133,6 +139,7 @@ pub async fn create(
     let Some(room) = api.mailroom.clone() else { return Err(no_lane("no lane takes e-mails in")) };
     let kind = kind_of(request.headers())?;
     let place = room.place(params.lane.as_deref(), kind).map_err(told)?;
+    let trace = traceparent(request.headers());
     let bytes = taken(request, place.limit).await?;
     let id = match kind {
         EmailKind::Payload => chosen_id(params.id, payload_id(&bytes)?)?,
@@ -147,7 +154,12 @@ pub async fn create(
     }
     // Its key gives it its id: a crash before the key is remembered makes no second e-mail.
     let id = id.or_else(|| asked.as_ref().map(|asked| asked.uuid(actor, KIND)));
-    let made = room.accept(&place, kind, id, &bytes).await.map_err(told)?;
+    let made = room.accept(&place, kind, id, &bytes, trace).await.map_err(told)?;
+    let change = Change::new("create", KIND, &made).detail("lane", place.lane.clone());
+    if let Err(error) = hub.note(actor, change).await {
+        // Its table may be in another database. It is taken all the same: an error would have it sent a second time.
+        tracing::error!(%error, email = made, "an e-mail that was taken is not in the audit log");
+    }
     if let Some(asked) = &asked
         && let Err(error) = hub.remember(actor, KIND, asked, &made).await
     {

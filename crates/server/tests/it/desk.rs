@@ -12,7 +12,7 @@ use postrider_contract::Contract;
 use postrider_engine::{Health, LaneStatus};
 use postrider_seams::inspect::{Finding, Level};
 use postrider_seams::{Backend, Content, Envelope, Inspect, Webhook, store};
-use postrider_server::api::Limits;
+use postrider_server::api::{EmailKind, Limits, Mailroom, Place, Refusal};
 use postrider_server::{Api, LaneControl, LaneMake};
 use serde_json::Value;
 use tower::ServiceExt as _;
@@ -92,10 +92,34 @@ impl LaneControl for Lanes {
     }
 }
 
+/// A mailroom that only remembers the traces of what it took.
+#[derive(Default)]
+pub struct Letters(pub Mutex<Vec<Option<String>>>);
+
+#[async_trait]
+impl Mailroom for Letters {
+    fn place(&self, _: Option<&str>, _: EmailKind) -> Result<Place, Refusal> {
+        Ok(Place { lane: "intake".to_owned(), status: "ACCEPTED".to_owned(), limit: 1000 })
+    }
+
+    async fn accept(
+        &self,
+        _: &Place,
+        _: EmailKind,
+        id: Option<String>,
+        _: &[u8],
+        trace: Option<String>,
+    ) -> Result<String, Refusal> {
+        self.0.lock().unwrap().push(trace);
+        Ok(id.unwrap_or_else(|| "e-1".to_owned()))
+    }
+}
+
 /// Where the API is asked.
 pub struct Desk {
     routes: Router,
     pub lanes: Arc<Lanes>,
+    pub letters: Arc<Letters>,
 }
 
 #[derive(Debug)]
@@ -129,15 +153,17 @@ impl Answer {
 impl Desk {
     pub fn new(site: &Site) -> Self {
         let lanes = Arc::new(Lanes { table: site.lane.clone(), ..Lanes::default() });
-        let api = Api::new(lanes.clone(), Limits::default());
+        let letters = Arc::new(Letters::default());
+        let api = Api::new(lanes.clone(), Limits::default()).with_mailroom(Some(letters.clone()));
         api.open(Arc::clone(&site.hub));
-        Self { routes: api.into_routes(), lanes }
+        Self { routes: api.into_routes(), lanes, letters }
     }
 
     /// Before its database is there.
     pub fn closed() -> Self {
         let lanes = Arc::new(Lanes::default());
-        Self { routes: Api::new(lanes.clone(), Limits::default()).into_routes(), lanes }
+        let routes = Api::new(lanes.clone(), Limits::default()).into_routes();
+        Self { routes, lanes, letters: Arc::default() }
     }
 
     /// The answer itself, whose body may have no end.

@@ -75,4 +75,7 @@ async fn a_trace_goes_from_the_request_to_every_job_that_it_makes(site: &Site) {
         .body(Body::from("{}"));
     let made = desk.ask(request.expect("a request")).await.expect(201);
     assert_eq!(trace(&made["jobIds"][0]).await.as_deref(), Some(OWN), "binary mode has it, too");
+    let email = json!({"to": ["ann@example.net"]});
+    send(&desk, &key, "/emails", "application/json", HEADER, &email).await.expect(202);
+    assert_eq!(*desk.letters.0.lock().unwrap(), [Some(HEADER.to_owned())], "e-mails have it, too");
 }

@@ -59,6 +59,7 @@ impl Layout {
             let attribute = match field.as_str() {
                 "payload_path" => "PayloadFilePath",
                 "eml_path" => "EMLFilePath",
+                "traceparent" => "Traceparent",
                 _ => &column,
             };
             layout.put(&column, attribute);

@@ -18,7 +18,7 @@ pub async fn send(desk: &Desk, lane: &LaneSettings, args: &MailArgs) -> Result<(
     check_id(&id).map_err(told)?;
     let payload = payload(&id, args)?;
     let table = desk.wiring.open(lane).await?;
-    accept(lane, &*table, &id, Content::Payload, payload.as_bytes()).await.map_err(told)?;
+    accept(lane, &*table, &id, Content::Payload, payload.as_bytes(), None).await.map_err(told)?;
     written(Output::new(args.json), lane, "e-mail", &id)
 }
 

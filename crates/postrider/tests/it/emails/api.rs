@@ -175,3 +175,40 @@ async fn e07_while_the_database_is_away_nothing_is_taken_and_no_file_is_left() {
     assert_eq!(files(&folders[0]), before[0] + 1);
     sql.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_goes_from_the_request_to_the_callback_where_there_is_a_column_for_it() {
+    const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for column in [true, false] {
+        let shop = Shop::new(None);
+        let receiver = Receiver::start(0, Duration::ZERO);
+        let base = shop.path("mnt");
+        std::fs::create_dir_all(&base).unwrap();
+        let text = settings("sqlite:app.db", base.to_str().unwrap(), &receiver.url);
+        let text = text.replace("[server]\n", "[server]\napi = \"mail\"\n");
+        std::fs::write(shop.path("postrider.toml"), &text).unwrap();
+        shop.run(&["migrate"]).fine();
+        let sql = Sql::sqlite(&shop.path("app.db"));
+        if column {
+            sql.must("ALTER TABLE emails ADD COLUMN traceparent varchar(255)").await;
+            let named = ["intake", "send", "sent", "failed"]
+                .map(|lane| format!("[lanes.{lane}.message]\ntraceparent = \"traceparent\"\n"));
+            std::fs::write(shop.path("postrider.toml"), text + &named.concat()).unwrap();
+        }
+        let running = shop.start();
+        let key = eventually("the first key is shown", || {
+            running.log().lines().map(str::trim).find(|line| line.starts_with("pr_")).map(str::to_owned)
+        });
+        let head = format!("Content-Type: application/json\r\ntraceparent: {TRACE}");
+        let payload = r#"{"id": "e-1", "from": "a@example.org", "to": "b@example.org", "subject": "x", "body_text": "x"}"#;
+        let code = eventually("the API is open", || {
+            Some(post_with(&running, &key, "/api/v1/emails", &head, payload).0).filter(|code| *code != 503)
+        });
+        assert_eq!(code, 202);
+        comes_to(&sql, "e-1", "SENT-ACKNOWLEDGED").await;
+        let told = receiver.heads().remove(0);
+        assert_eq!(told.contains(&format!("traceparent: {TRACE}\r\n")), column, "{told}");
+        let lines = "SELECT CAST(count(*) AS TEXT) FROM postrider_audit WHERE entity = 'email'";
+        assert_eq!(sql.rows(lines).await.unwrap()[0][0].as_deref(), Some("1"), "it is in the audit log");
+    }
+}
