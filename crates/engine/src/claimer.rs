@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use crate::batch::Batch;
 use crate::runner::Runner;
 use crate::state::Phase;
+use crate::watchdog;
 
 /// What one look at the table brought.
 enum Turn {
@@ -32,6 +33,7 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
     let mut is_full = false;
     while !is_draining(&runner) {
         if !runner.state.is_open() || !holds_single_lock(&runner).await {
+            runner.passed_over.set(false);
             // Open again, or told to drain; the time limit is for the single-claimer lock.
             let _ = tokio::time::timeout(Duration::from_secs(2), changed.changed()).await;
             continue;
@@ -125,11 +127,18 @@ const NEWCOMER: Duration = Duration::from_millis(500);
 async fn turn(runner: &Runner, room: Room, failures: &mut u32) -> Turn {
     let Some(limit) = reserve(runner, room) else { return Turn::NoRoom };
     let asked = Instant::now();
-    match runner.claim(limit).await {
+    let reserved = &runner.state.counters.reserved;
+    reserved.fetch_add(u64::from(limit), Relaxed);
+    let claimed = runner.claim(limit).await;
+    reserved.fetch_sub(u64::from(limit), Relaxed);
+    match claimed {
         Ok(rows) => {
             *failures = 0;
             runner.store_is_back();
             let got = rows.len() as u64;
+            if got > 0 {
+                runner.passed_over.set(false);
+            }
             let full = got >= u64::from(limit);
             if full {
                 runner.reach.came_full(&runner.lane.limits, runner.waiting.rows());
@@ -213,12 +222,19 @@ pub(crate) fn give_room_back(runner: &Runner, rows: u64) {
     runner.state.counters.held.fetch_sub(rows, Relaxed);
 }
 
+/// Until a row is looked for again that is due and that somebody seems to hold.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
 /// The poll interval, or sooner if a row falls due before that.
 async fn idle_deadline(runner: &Runner) -> Instant {
     let poll = runner.lane.limits.poll;
-    let wait = match runner.store.next_due().await {
-        // Due already and not claimed: locked by another worker, or exempt. The poll interval paces us.
+    let due = runner.store.next_due().await;
+    // Due already and not claimed: locked by another worker, or exempt. The poll interval paces us.
+    let passed_over = matches!(due, Ok(Some(Duration::ZERO))) && watchdog::misses_rows(runner);
+    runner.passed_over.set(passed_over);
+    let wait = match due {
         Ok(Some(due)) if due > Duration::ZERO => poll.min(due),
+        _ if passed_over => poll.min(LOOK_AGAIN),
         _ => poll,
     };
     Instant::now() + wait

@@ -21,6 +21,7 @@ mod ordered;
 mod pace;
 mod pointers;
 mod prober;
+mod questions;
 mod reach;
 mod runner;
 mod settler;

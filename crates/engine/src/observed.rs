@@ -14,6 +14,7 @@ use postrider_seams::{
 use tokio::time::Instant;
 
 use crate::aliases::Aliases;
+use crate::questions::Questions;
 
 /// Counts and times what a lane asks of its store.
 pub(crate) struct ObservedStore {
@@ -25,6 +26,7 @@ pub(crate) struct ObservedStore {
     settle_seconds: Histogram,
     settled: Vec<(Transition, Counter)>,
     aliases: Aliases,
+    questions: Arc<Questions>,
 }
 
 impl ObservedStore {
@@ -49,7 +51,13 @@ impl ObservedStore {
             aliases: Aliases::new(lane, contract),
             lane: lane.to_owned(),
             inner,
+            questions: Arc::default(),
         }
+    }
+
+    /// With what is asked and not answered yet told here.
+    pub fn counting(self, questions: Arc<Questions>) -> Self {
+        Self { questions, ..self }
     }
 
     fn came(&self, rows: &[Claimed]) {
@@ -126,6 +134,7 @@ impl Store for ObservedStore {
     }
 
     async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
+        let _question = self.questions.ask("claim");
         let started = Instant::now();
         let result = self.inner.claim(want).await;
         self.claim_seconds.record(started.elapsed());
@@ -137,10 +146,12 @@ impl Store for ObservedStore {
     }
 
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
+        let _question = self.questions.ask("load");
         self.failed("load", self.inner.load(leases).await)
     }
 
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
+        let _question = self.questions.ask("settle");
         let started = Instant::now();
         let result = self.inner.settle(moves).await;
         self.settle_seconds.record(started.elapsed());
@@ -163,6 +174,7 @@ impl Store for ObservedStore {
     }
 
     async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error> {
+        let _question = self.questions.ask("extend");
         self.failed("extend", self.inner.extend(leases).await)
     }
 
@@ -197,6 +209,7 @@ impl Store for ObservedStore {
     }
 
     async fn next_due(&self) -> Result<Option<Duration>, Error> {
+        let _question = self.questions.ask("look ahead");
         self.failed("next_due", self.inner.next_due().await)
     }
 
@@ -228,6 +241,7 @@ impl Handoff for ObservedStore {
     }
 
     async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
+        let _question = self.questions.ask("claim");
         let started = Instant::now();
         let result = self.handing()?.claim_named(rows).await;
         self.claim_seconds.record(started.elapsed());
@@ -238,6 +252,7 @@ impl Handoff for ObservedStore {
     }
 
     async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
+        let _question = self.questions.ask("claim");
         let started = Instant::now();
         let result = self.handing()?.claim_kept(limit).await;
         self.claim_seconds.record(started.elapsed());

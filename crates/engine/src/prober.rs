@@ -80,16 +80,30 @@ async fn look(runner: &Runner) {
     }
 }
 
-/// Looks at the target at the start, so that a lane whose target is away says so before it has a row, and after every
-/// sign that it may be gone; then probes while there is trouble, until the target takes us again.
+/// A target that shows no sign of life is looked at for so long.
+const GLANCE: Duration = Duration::from_secs(4);
+
+/// A look at a target that nothing is sent to: one that hangs is as good as away.
+async fn glance(runner: &Runner) {
+    if tokio::time::timeout(GLANCE, look(runner)).await.is_err() {
+        let reason = format!("no answer within {} s", GLANCE.as_secs());
+        trouble(runner, TargetTrouble::Unreachable(reason));
+    }
+}
+
+/// Looks at the target at the start, so that a lane whose target is away says so before it has a row, after every
+/// sign that it may be gone, and while nothing is sent as often as the transport says; then probes while there is trouble,
+/// until the target takes us again.
 pub(crate) async fn run(runner: Arc<Runner>) {
     let mut changed = runner.state.subscribe();
+    let every = runner.transport.capabilities().look_every;
+    let longest_wait = every.unwrap_or(LONGEST_WAIT);
     look(&runner).await;
     loop {
         let mut wait = FIRST_WAIT;
         while runner.state.has_target_trouble() && runner.state.phase() == Phase::Running {
             tokio::time::sleep(wait.mul_f64(1.0 + 0.2 * runner.dice.roll())).await;
-            wait = (wait * 2).min(LONGEST_WAIT);
+            wait = (wait * 2).min(longest_wait);
             match runner.transport.probe().await {
                 Ok(()) => {
                     runner.unreachable_in_a_row.store(0, Relaxed);
@@ -105,6 +119,7 @@ pub(crate) async fn run(runner: Arc<Runner>) {
             }
         }
         tokio::select! {
+            biased;
             changed = changed.changed() => if changed.is_err() {
                 return;
             },
@@ -112,6 +127,12 @@ pub(crate) async fn run(runner: Arc<Runner>) {
                 look(&runner).await;
                 // Many doubts are worth one look, and one a second at most.
                 tokio::time::sleep(FIRST_WAIT).await;
+            }
+            () = tokio::time::sleep(every.unwrap_or_default()), if every.is_some() => {
+                let quiet = every.is_some_and(|every| runner.since_progress() >= every);
+                if quiet && runner.state.phase() == Phase::Running {
+                    glance(&runner).await;
+                }
             }
         }
     }

@@ -21,9 +21,11 @@ use crate::ended::{Ended, EndedRows};
 use crate::lane::Lane;
 use crate::observed::{ObservedStore, ObservedTransport};
 use crate::pace::Pace;
+use crate::questions::Questions;
 use crate::reach::Reach;
 use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::waiting::{Run, Waiting};
+use crate::watchdog::Lasting;
 use crate::{claimer, deliverer, keeper, nets, ordered, pointers, prober, settler, watchdog};
 
 /// What the parts of one lane share.
@@ -55,6 +57,10 @@ pub(crate) struct Runner {
     pub pace: Pace,
     /// KiB of large rows that may be in memory at once.
     pub bytes: Semaphore,
+    /// What the store owes an answer to.
+    pub questions: Arc<Questions>,
+    /// Rows are due, and claims come back without them.
+    pub passed_over: Lasting,
     /// Milliseconds since `started` when something last moved.
     moved: AtomicU64,
     started: Instant,
@@ -62,8 +68,9 @@ pub(crate) struct Runner {
 
 impl Runner {
     pub fn new(lane: Lane, state: Arc<LaneState>, dice: Arc<dyn Dice>) -> Arc<Self> {
-        let store: Arc<dyn Store> =
-            Arc::new(ObservedStore::new(&lane.name, &lane.contract, Arc::clone(&lane.store)));
+        let questions = Arc::<Questions>::default();
+        let store = ObservedStore::new(&lane.name, &lane.contract, Arc::clone(&lane.store));
+        let store: Arc<dyn Store> = Arc::new(store.counting(Arc::clone(&questions)));
         let transport: Arc<dyn Transport> =
             Arc::new(ObservedTransport::new(&lane.name, Arc::clone(&lane.transport)));
         let reach = Reach::new(&lane.limits);
@@ -87,6 +94,8 @@ impl Runner {
             doubt: Notify::new(),
             reach,
             pace: Pace::default(),
+            questions,
+            passed_over: Lasting::default(),
             moved: AtomicU64::new(0),
             started: Instant::now(),
         })

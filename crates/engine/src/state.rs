@@ -45,7 +45,10 @@ struct Conditions {
 /// Counters since the start of the process.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
+    /// With what claims under way may bring.
     pub held: AtomicU64,
+    /// Room that claims under way have taken.
+    pub reserved: AtomicU64,
     pub claimed: AtomicU64,
     pub delivered: AtomicU64,
     pub retried: AtomicU64,
@@ -164,8 +167,11 @@ impl LaneState {
         self.changed.subscribe()
     }
 
+    /// Rows in hand, without the room that claims under way have taken.
     pub fn held(&self) -> usize {
-        usize::try_from(self.counters.held.load(Relaxed)).unwrap_or(usize::MAX)
+        let (held, reserved) = (&self.counters.held, &self.counters.reserved);
+        let rows = held.load(Relaxed).saturating_sub(reserved.load(Relaxed));
+        usize::try_from(rows).unwrap_or(usize::MAX)
     }
 
     /// The one place that weighs the conditions: what an operator must act on comes first.
@@ -218,7 +224,7 @@ impl LaneState {
             contract: self.contract.clone(),
             stage: self.stage.clone(),
             health: self.health(),
-            held: counters.held.load(Relaxed),
+            held: self.held() as u64,
             claimed: counters.claimed.load(Relaxed),
             delivered: counters.delivered.load(Relaxed),
             retried: counters.retried.load(Relaxed),

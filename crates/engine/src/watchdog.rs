@@ -1,43 +1,111 @@
 //! Says so when a lane stops moving, and carries an operator's pause from the database to the lane.
+//!
+//! A lane is stalled if one of these holds, and the store and the target are not known to be away:
+//! - the store has owed an answer to the loop (claim, settle, extend, load) for [`UNANSWERED`]: a locked table, a
+//!   database that hangs;
+//! - rows are due, and for [`PASSED_OVER`] every claim came back without one: another transaction holds them;
+//! - rows are held, and for [`STALL_MARGIN`] beyond the longest delivery nothing has moved: a part of the loop hangs.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use postrider_contract::Claimed;
+use tokio::time::Instant;
 
 use crate::runner::Runner;
 
 const TICK: Duration = Duration::from_secs(1);
 
-/// Rows are held, and for this long beyond the delivery timeout nothing has moved.
-const STALL_MARGIN: Duration = Duration::from_secs(20);
+/// A claim takes milliseconds; so long it takes only where something is in its way.
+const UNANSWERED: Duration = Duration::from_secs(5);
 
+/// Longer than workers of ours are in each other's way.
+const PASSED_OVER: Duration = Duration::from_secs(6);
+
+/// Beyond the delivery's own time and the grace that it has (`deliverer.rs`).
+const STALL_MARGIN: Duration = Duration::from_secs(10);
+
+/// The pause flag has its own loop: a database that hangs must not keep the watchdog from saying so.
 pub(crate) async fn run(runner: Arc<Runner>) {
+    tokio::join!(biased; carry_pauses(&runner), watch(&runner));
+}
+
+async fn carry_pauses(runner: &Runner) {
     loop {
-        look(&runner).await;
+        match runner.store.paused(&runner.state.name).await {
+            Ok(paused) => {
+                runner.state.set_paused(paused);
+                if paused {
+                    runner.release_waiting();
+                }
+            }
+            // The claimer says how the store is; the lane stays as the operator last put it.
+            Err(error) => {
+                tracing::debug!(lane = runner.state.name, %error, "the pause flag could not be read");
+            }
+        }
         tokio::time::sleep(TICK).await;
     }
 }
 
-async fn look(runner: &Runner) {
-    match runner.store.paused(&runner.state.name).await {
-        Ok(paused) => {
-            runner.state.set_paused(paused);
-            if paused {
-                runner.release_waiting();
-            }
+async fn watch(runner: &Runner) {
+    let mut said = false;
+    loop {
+        let reason = stalled(runner);
+        if let Some(reason) = reason.as_ref().filter(|_| !said) {
+            tracing::error!(lane = runner.state.name, reason, "the lane is stalled");
+        } else if said && reason.is_none() {
+            tracing::info!(lane = runner.state.name, "the lane moves again");
         }
-        // The claimer says how the store is; the lane stays as the operator last put it.
-        Err(error) => tracing::debug!(lane = runner.state.name, %error, "the pause flag could not be read"),
+        said = reason.is_some();
+        runner.state.set_stalled(reason);
+        publish(runner);
+        tokio::time::sleep(TICK).await;
+    }
+}
+
+/// Why the lane does not move, if it should.
+fn stalled(runner: &Runner) -> Option<String> {
+    if let Some((verb, _)) = runner.questions.oldest().filter(|(_, since)| *since >= UNANSWERED) {
+        return Some(format!(
+            "the database has not answered ({verb}) for over {} s: is the table locked, or the database overloaded?",
+            UNANSWERED.as_secs()
+        ));
+    }
+    if runner.passed_over.lasts().is_some_and(|since| since >= PASSED_OVER) {
+        return Some(format!(
+            "rows are due, and for over {} s no claim has got one: does another transaction hold them?",
+            PASSED_OVER.as_secs()
+        ));
     }
     let limit = runner.lane.limits.timeout + STALL_MARGIN;
-    let still = runner.since_progress();
-    let stalled = (runner.state.held() > 0 && still > limit).then(|| {
-        format!("{} rows are held and nothing has moved for {} s", runner.state.held(), still.as_secs())
-    });
-    if let Some(reason) = &stalled {
-        tracing::error!(lane = runner.state.name, reason, "the lane is stalled");
+    (runner.state.held() > 0 && runner.since_progress() > limit)
+        .then(|| format!("rows are held, and nothing has moved for over {} s", limit.as_secs()))
+}
+
+/// Since when something has been so without a break, if it is.
+#[derive(Debug, Default)]
+pub(crate) struct Lasting(Mutex<Option<Instant>>);
+
+impl Lasting {
+    pub fn set(&self, is: bool) {
+        let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *since = if is { since.or_else(|| Some(Instant::now())) } else { None };
     }
-    runner.state.set_stalled(stalled);
-    publish(runner);
+
+    fn lasts(&self) -> Option<Duration> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).map(|since| since.elapsed())
+    }
+}
+
+/// Would a claim get every row that [`next_due`](postrider_seams::Store::next_due) calls due, if nobody held it? Not
+/// where a pool may be full, where rows must be old, and where a claim leaves rows in their state.
+pub(crate) fn misses_rows(runner: &Runner) -> bool {
+    let contract = &runner.lane.contract;
+    contract.pool.is_none()
+        && contract.claim.min_age < UNANSWERED
+        && matches!(runner.stage().claimed, Claimed::State(_))
+        && runner.lane.queue.is_none()
 }
 
 fn publish(runner: &Runner) {

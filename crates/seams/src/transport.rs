@@ -1,5 +1,7 @@
 //! Transport: sends envelopes and says what happened, nothing more. No retries, no store, no attempt count.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use tokio::time::Instant;
 
@@ -31,12 +33,15 @@ pub struct Capabilities {
     /// Does the target drop a second delivery of the same `Envelope::dedupe`? Then what had no answer may be sent there
     /// once more without a second copy.
     pub drops_repeats: bool,
+    /// How often an idle lane may look whether the target is there: where that costs the target next to nothing, as with a
+    /// broker to which a connection is kept. `None`: it is looked at when something is to be sent.
+    pub look_every: Option<Duration>,
 }
 
 impl Capabilities {
-    /// Of one that keeps no order and whose target drops no repeats.
+    /// Of one that keeps no order, whose target drops no repeats and is not looked at while nothing is sent.
     pub fn new(batch: usize, concurrency: usize) -> Self {
-        Self { batch, concurrency, keeps_order: false, drops_repeats: false }
+        Self { batch, concurrency, keeps_order: false, drops_repeats: false, look_every: None }
     }
 
     #[must_use]
@@ -47,6 +52,11 @@ impl Capabilities {
     #[must_use]
     pub fn dropping_repeats(self, drops_repeats: bool) -> Self {
         Self { drops_repeats, ..self }
+    }
+
+    #[must_use]
+    pub fn looked_at_every(self, look_every: Duration) -> Self {
+        Self { look_every: Some(look_every), ..self }
     }
 }
 

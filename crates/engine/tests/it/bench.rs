@@ -87,6 +87,8 @@ type Script = dyn Fn(&Envelope) -> Outcome + Send + Sync;
 pub struct Scripted {
     script: Box<Script>,
     pub takes: Duration,
+    /// As brokers are, looked at while nothing is sent.
+    pub look_every: Option<Duration>,
     pub up: AtomicBool,
     pub sent: Mutex<Vec<String>>,
     pub probes: AtomicUsize,
@@ -99,6 +101,7 @@ impl Scripted {
         Self {
             script: Box::new(script),
             takes: Duration::ZERO,
+            look_every: None,
             up: AtomicBool::new(true),
             sent: Mutex::default(),
             probes: AtomicUsize::new(0),
@@ -132,7 +135,7 @@ pub fn unreachable() -> Outcome {
 #[async_trait]
 impl Transport for Scripted {
     fn capabilities(&self) -> transport::Capabilities {
-        transport::Capabilities::new(1, 64)
+        transport::Capabilities { look_every: self.look_every, ..transport::Capabilities::new(1, 64) }
     }
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
@@ -194,8 +197,10 @@ impl Composer for Plain {
 pub struct Faulty {
     pub inner: Arc<MemoryStore>,
     pub away: AtomicBool,
-    /// Settles never answer.
+    /// Settles do not answer.
     pub hangs: AtomicBool,
+    /// Claims go past every row: another transaction holds them.
+    pub skips: AtomicBool,
     /// Every settle is refused for good: a trigger gone wrong, a permission taken away.
     pub refuses: AtomicBool,
     /// Large rows can never be read.
@@ -211,6 +216,7 @@ impl Faulty {
             inner: MemoryStore::open(table, 0, worker),
             away: AtomicBool::new(false),
             hangs: AtomicBool::new(false),
+            skips: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
             unreadable: false,
             extends: AtomicUsize::new(0),
@@ -236,6 +242,9 @@ impl Store for Faulty {
     async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
         self.answer()?;
         self.claims.fetch_add(1, SeqCst);
+        if self.skips.load(SeqCst) {
+            return Ok(Vec::new());
+        }
         self.inner.claim(want).await
     }
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
@@ -248,8 +257,8 @@ impl Store for Faulty {
     }
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         self.answer()?;
-        if self.hangs.load(SeqCst) {
-            std::future::pending::<()>().await;
+        while self.hangs.load(SeqCst) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
         if self.refuses.load(SeqCst) {
             return Err(Error::new(Class::Permanent, "a trigger says no"));

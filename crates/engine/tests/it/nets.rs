@@ -10,6 +10,7 @@ use postrider_seams::{RowId, Transport, Value};
 use crate::bench::{Even, Faulty, Scripted, count, fill, health, lane, limits, start, table, text, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
+const TEN_SECONDS: Duration = Duration::from_secs(10);
 
 #[tokio::test(start_paused = true)]
 async fn m06_queued_rows_at_the_maximum_are_swept() {
@@ -44,17 +45,52 @@ async fn one_claimer_at_a_time_where_the_lane_says_so() {
     until("the second takes over", MINUTE, || two.claims.load(SeqCst) > 0).await;
 }
 
+fn is_stalled(engine: &Engine, words: &str) -> bool {
+    matches!(health(engine), Health::Stalled { reason } if reason.contains(words))
+}
+
 #[tokio::test(start_paused = true)]
-async fn the_watchdog_says_so_when_nothing_moves() {
+async fn the_watchdog_says_so_when_the_store_owes_an_answer() {
     let table = table();
     fill(&table, 5);
     let transport = Arc::new(Scripted::delivers());
     let engine = Engine::new(Arc::new(Even));
     let store = Arc::new(Faulty::new(&table, "w"));
     store.hangs.store(true, SeqCst);
-    engine.start(lane(store, transport as Arc<dyn Transport>, limits()));
-    tokio::time::sleep(Duration::from_secs(20)).await;
+    engine.start(lane(store.clone(), transport as Arc<dyn Transport>, limits()));
+    tokio::time::sleep(Duration::from_secs(4)).await;
     assert_eq!(health(&engine), Health::Running, "not yet");
-    until("stalled", MINUTE, || matches!(health(&engine), Health::Stalled { .. })).await;
+    until("stalled", TEN_SECONDS, || is_stalled(&engine, "settle")).await;
     assert!(!health(&engine).is_ready());
+    store.hangs.store(false, SeqCst);
+    until("all sent", TEN_SECONDS, || count(&table, "sent") == 5).await;
+    until("running again", TEN_SECONDS, || health(&engine) == Health::Running).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_watchdog_says_so_when_due_rows_are_passed_over() {
+    let table = table();
+    let store = Arc::new(Faulty::new(&table, "w"));
+    let engine = Engine::new(Arc::new(Even));
+    engine.start(lane(store.clone(), Arc::new(Scripted::delivers()) as Arc<dyn Transport>, limits()));
+    store.skips.store(true, SeqCst);
+    fill(&table, 5);
+    until("stalled", TEN_SECONDS, || is_stalled(&engine, "no claim")).await;
+    store.skips.store(false, SeqCst);
+    until("all sent", TEN_SECONDS, || count(&table, "sent") == 5).await;
+    until("running again", TEN_SECONDS, || health(&engine) == Health::Running).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delivery_that_takes_its_time_is_no_stall() {
+    let table = table();
+    fill(&table, 1);
+    let engine = Engine::new(Arc::new(Even));
+    let slow = Arc::new(Scripted::delivers().taking(Duration::from_secs(9)));
+    engine.start(lane(Arc::new(Faulty::new(&table, "w")), slow as Arc<dyn Transport>, limits()));
+    until("it is on its way", TEN_SECONDS, || count(&table, "dispatching") == 1).await;
+    while count(&table, "sent") == 0 {
+        assert_eq!(health(&engine), Health::Running);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
 }

@@ -81,3 +81,22 @@ async fn g3_a_refusal_of_us_pauses_the_lane_and_costs_no_row_anything() {
     assert_eq!(count(&table, "queued"), 50);
     assert!(transport.probes.load(SeqCst) > 2, "it tries again with backoff");
 }
+
+/// As with brokers: a connection is kept anyway, so a lane that has nothing to send says so as well.
+#[tokio::test(start_paused = true)]
+async fn g1_a_target_that_goes_while_nothing_is_sent_is_noticed_and_so_is_its_return() {
+    let table = table();
+    let mut scripted = Scripted::delivers();
+    scripted.look_every = Some(Duration::from_secs(4));
+    let transport = Arc::new(scripted);
+    let engine = start(&table, &transport);
+    until("running", MINUTE, || health(&engine) == Health::Running).await;
+    for _ in 0..2 {
+        transport.up.store(false, SeqCst);
+        let ten_seconds = Duration::from_secs(10);
+        until("it says so", ten_seconds, || matches!(health(&engine), Health::Unreachable { .. })).await;
+        tokio::time::sleep(MINUTE).await;
+        transport.up.store(true, SeqCst);
+        until("it says that as well", ten_seconds, || health(&engine) == Health::Running).await;
+    }
+}

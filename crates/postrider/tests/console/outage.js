@@ -1,19 +1,33 @@
-// The database goes away and comes back while somebody looks: the overview says so by itself, both times.
+// Something goes away and comes back while somebody looks: overview and readiness say so by themselves, both times.
 const page = await tab({ key: input.admin });
 const tell = (path) => page.context().request.post(`${input.control}/${path}`, { timeout: 60_000 });
+const ready = async () => (await page.context().request.get(`${base}/readyz`)).status() === 200;
+
+/** Milliseconds until readiness says this. */
+async function until(wanted, since) {
+  while ((await ready()) !== wanted) {
+    if (Date.now() - since > 60_000) throw new Error(`/readyz does not become ${wanted}`);
+    await new Promise((done) => setTimeout(done, 200));
+  }
+  return Date.now() - since;
+}
 await page.getByText('All well').waitFor();
 await page.locator('.foot .live[data-state=live]').waitFor();
 
 await tell('stop');
 const stopped = Date.now();
-await page.locator('.attention').getByText(/mail/).first().waitFor({ timeout: 60_000 });
+const unready = until(false, stopped);
+await page.locator('.attention').getByText(input.words).first().waitFor({ timeout: 60_000 });
 const noticed = Date.now() - stopped;
-const badge = await page.locator('.card.lane .mark').first().textContent();
-await page.screenshot({ path: `${input.folder}/outage.png` });
+await page.locator('.card.lane .mark', { hasText: input.badge }).first().waitFor({ timeout: 60_000 });
+const unreadyAfter = await unready;
+await page.screenshot({ path: `${input.folder}/outage-${input.badge.replaceAll(' ', '-')}.png` });
 
 await tell('start');
 const started = Date.now();
+const again = until(true, started);
 await page.getByText('All well').waitFor({ timeout: 60_000 });
 const recovered = Date.now() - started;
+const readyAfter = await again;
 await page.locator('.card.lane .mark', { hasText: 'running' }).first().waitFor({ timeout: 60_000 });
-return { wrong: wrong.filter((text) => !/503|ERR_/.test(text)), noticed, recovered, badge };
+return { wrong: wrong.filter((text) => !/503|ERR_/.test(text)), noticed, unready: unreadyAfter, recovered, ready: readyAfter };

@@ -13,6 +13,8 @@ use crate::run::{End, Run};
 
 /// A probe that takes longer tells that the broker is not well.
 const PROBE: Duration = Duration::from_secs(10);
+/// Between two looks of an idle lane: a question over the connection that is there anyway.
+const LOOK_EVERY: Duration = Duration::from_secs(4);
 
 /// Publishes records to one broker.
 pub struct Amqp {
@@ -60,6 +62,7 @@ impl Amqp {
 impl Transport for Amqp {
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities::new(self.pool.settings.batch, self.pool.settings.channels)
+            .looked_at_every(LOOK_EVERY)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

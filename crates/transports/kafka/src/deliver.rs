@@ -24,6 +24,8 @@ const GRACE: Duration = Duration::from_millis(100);
 const FULL: Duration = Duration::from_millis(5);
 /// A probe that takes longer tells that the cluster is not well.
 const PROBE: Duration = Duration::from_secs(10);
+/// Between two looks of an idle lane: a question over the connection that is there anyway.
+const LOOK_EVERY: Duration = Duration::from_secs(4);
 /// A probe that finds all brokers down waits this much longer: a name may have a second address, where one listens.
 const LAST_CHANCE: Duration = Duration::from_secs(1);
 
@@ -208,7 +210,9 @@ fn receipt(topic: &str, delivery: &Delivery) -> Receipt {
 impl Transport for Kafka {
     /// One producer keeps a partition's order through its own retries, and gives up a record only with those behind it.
     fn capabilities(&self) -> transport::Capabilities {
-        transport::Capabilities::new(self.settings.batch, self.settings.concurrency).keeping_order(true)
+        transport::Capabilities::new(self.settings.batch, self.settings.concurrency)
+            .keeping_order(true)
+            .looked_at_every(LOOK_EVERY)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

@@ -141,10 +141,11 @@ fn context(settings: &Settings, client: async_nats::Client) -> Context {
 fn fault(error: &ConnectError, settings: &Settings) -> Fault {
     use std::error::Error as _;
     let target = settings.target();
-    let words = match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    };
+    let mut words = error.to_string();
+    // Some errors say their cause themselves.
+    if let Some(cause) = error.source().map(ToString::to_string).filter(|cause| !words.contains(cause)) {
+        words = format!("{words}: {cause}");
+    }
     match error.kind() {
         ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
             Fault::Refused(format!("{target} refuses us: {words}"))

@@ -18,6 +18,8 @@ use crate::{classify, encode};
 
 /// A probe that takes longer tells that the servers are not well.
 const PROBE: Duration = Duration::from_secs(10);
+/// Between two looks of an idle lane: a question over the connection that is there anyway.
+const LOOK_EVERY: Duration = Duration::from_secs(4);
 
 /// Publishes records to one NATS system.
 pub struct Nats {
@@ -129,6 +131,7 @@ fn receipt(ack: &PublishAck) -> Receipt {
 impl Transport for Nats {
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities::new(self.settings().batch, self.settings().concurrency)
+            .looked_at_every(LOOK_EVERY)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

@@ -19,6 +19,8 @@ use crate::plan::{Plan, Request};
 
 /// A probe that takes longer tells that the service is not well.
 const PROBE: Duration = Duration::from_secs(10);
+/// Between two looks of an idle lane: a question over the connection that is there anyway.
+const LOOK_EVERY: Duration = Duration::from_secs(4);
 
 /// Sends records to the queues of one account and region.
 pub struct Sqs {
@@ -160,6 +162,7 @@ async fn send(
 impl Transport for Sqs {
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities::new(self.settings.batch, self.settings.concurrency)
+            .looked_at_every(LOOK_EVERY)
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
