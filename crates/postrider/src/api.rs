@@ -10,6 +10,7 @@ use postrider_engine::{Engine, Handle, LaneStatus};
 use postrider_hub::{Error, Hub};
 use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::Options;
+use postrider_seams::transport::Hold;
 use postrider_seams::{Envelope, Inspect, store};
 use postrider_server::api::Limits;
 use postrider_server::{Api, LaneControl, LaneMake};
@@ -17,6 +18,7 @@ use postrider_server::{Api, LaneControl, LaneMake};
 use crate::commands::{Desk, check};
 use crate::emails::mailroom::Room;
 use crate::failure::Failure;
+use crate::in_force;
 use crate::preview;
 use crate::settings::LaneSettings;
 use crate::wiring::Table;
@@ -152,7 +154,7 @@ impl LaneControl for Control {
             stage: lane.stage,
             store: lane.store.clone(),
             transport: lane.transport.clone(),
-            settings: in_force(lane),
+            settings: in_force::of(&self.desk.settings, lane),
         })
     }
 
@@ -167,6 +169,11 @@ impl LaneControl for Control {
         preview::composed(&self.desk.wiring, lane, &*table, id).await
     }
 
+    fn hold(&self, lane: &str, envelope: &Envelope) -> Option<Hold> {
+        let lane = self.desk.settings.lane(lane).ok()?;
+        self.desk.wiring.transport(lane).ok()?.hold(envelope)
+    }
+
     async fn check(&self, lane: &str) -> Vec<Finding> {
         match self.desk.settings.lane(lane) {
             Ok(lane) => check::findings(&self.desk, lane).await,
@@ -179,28 +186,4 @@ impl LaneControl for Control {
         self.opened(lane).await?.set_paused(&lane.name, paused).await?;
         Ok(true)
     }
-}
-
-/// A lane's settings as they count now, whoever said them. None of them can hold a secret.
-fn in_force(lane: &LaneSettings) -> Vec<(String, String)> {
-    let (limits, stage) = (&lane.limits, &lane.contract.stages[lane.stage]);
-    let span = |duration: Duration| format!("{duration:?}");
-    let pairs = [
-        ("contract", format!("{} {}", lane.contract.name, lane.contract.version)),
-        ("stage", stage.name.clone()),
-        ("table", lane.contract.table.name.clone()),
-        ("store", lane.store.clone()),
-        ("transport", lane.transport.clone()),
-        ("concurrency", limits.concurrency.to_string()),
-        ("batch", limits.batch.to_string()),
-        ("held", limits.held.to_string()),
-        ("bytes", limits.bytes.to_string()),
-        ("timeout", span(limits.timeout)),
-        ("poll", span(limits.poll)),
-        ("sweep", span(limits.sweep)),
-        ("single", limits.single.to_string()),
-        ("attempts.max", stage.attempts.max.to_string()),
-        ("lease.for", span(stage.lease.duration)),
-    ];
-    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }

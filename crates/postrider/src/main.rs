@@ -9,6 +9,7 @@ mod commands;
 mod demo;
 mod emails;
 mod failure;
+mod in_force;
 mod lag;
 mod logs;
 mod output;

@@ -6,7 +6,7 @@ use postrider_contract::{Counters, Role};
 use postrider_seams::inspect::RowView;
 use postrider_seams::row::{Claimed, Fields, Lease, RowId};
 use postrider_seams::store::Error;
-use postrider_seams::{Envelope, Outcome};
+use postrider_seams::{Envelope, Outcome, Value};
 
 use crate::settings::LaneSettings;
 use crate::wiring::{Table, Wiring};
@@ -31,6 +31,7 @@ pub async fn composed(
         return Ok(Some(Err(format!("the row has {size} bytes: more than may be sent"))));
     }
     let Some((lease, fields)) = loaded(table, &row.id).await? else { return Ok(None) };
+    let fields = as_if_new(&fields);
     let claimed = as_claimed(lane, &row, lease, fields, size);
     let made = tokio::time::timeout(PATIENCE, composer.compose(std::slice::from_ref(&claimed))).await;
     let made = made.ok().and_then(|made| made.into_iter().next());
@@ -51,6 +52,15 @@ async fn loaded(table: &dyn Table, id: &str) -> Result<Option<(Lease, Fields)>, 
         }
     }
     Ok(None)
+}
+
+/// Without what tells of earlier deliveries: a mail that was sent is shown as it was, though it would not be sent twice.
+fn as_if_new(fields: &Fields) -> Fields {
+    let told = |name: &str| name == "results" || name.starts_with("history.");
+    let left = fields.iter().filter(|(name, _)| !told(name));
+    let (names, values): (Vec<String>, Vec<Value>) =
+        left.map(|(name, value)| (name.to_owned(), value.clone())).unzip();
+    Fields::new(names.into(), values)
 }
 
 fn as_claimed(lane: &LaneSettings, row: &RowView, lease: Lease, fields: Fields, size: u64) -> Claimed {

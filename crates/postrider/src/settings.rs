@@ -51,7 +51,7 @@ pub use queues::QueueSettings;
 pub use records::{DeadLetter, RecordSettings};
 pub use reliable::ReliableSettings;
 pub use server::{ApiStore, Server, address};
-pub use units::duration;
+pub use units::{duration, written};
 
 /// Everything that the process was told, checked.
 #[derive(Debug)]

@@ -231,6 +231,8 @@ pub struct PoolStanding {
     /// The most rows in flight at once; `None` for any number.
     pub concurrency: Option<u64>,
     pub in_flight: u64,
+    /// The most rows a minute; `None` for any number.
+    pub rate: Option<u64>,
 }
 
 /// How many rows a verb would move.

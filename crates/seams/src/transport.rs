@@ -18,6 +18,23 @@ pub enum Error {
     Refused(String),
 }
 
+/// A target that is left alone: nothing is sent there before the time is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// What is left alone: a host.
+    pub target: String,
+    pub why: HoldReason,
+    pub left: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HoldReason {
+    /// It kept failing: its breaker is open.
+    Breaker,
+    /// It asked for it (Retry-After).
+    Asked,
+}
+
 /// What a transport can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
@@ -64,6 +81,11 @@ impl Capabilities {
 pub trait Transport: Send + Sync {
     /// What the engine plans with. One answer, so that a transport around another one can't forget a part of it.
     fn capabilities(&self) -> Capabilities;
+
+    /// Is this envelope's target left alone now, and for how long? From memory; what is told is this instance's own.
+    fn hold(&self, _envelope: &Envelope) -> Option<Hold> {
+        None
+    }
 
     /// Sends each envelope and answers one outcome per envelope, in order. Returns by `deadline`: what has no answer
     /// by then is `Uncertain` if it may have been taken, `Retryable` if it can't have been. Not cancel-safe: a

@@ -17,7 +17,7 @@ use postrider_engine::{Health, LaneStatus};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
-use self::counts::Counts;
+use self::counts::{Counts, Question};
 use self::rates::Rates;
 use crate::LaneControl;
 
@@ -39,6 +39,8 @@ pub struct Sampler {
     lanes: Arc<dyn LaneControl>,
     rates: Mutex<Rates>,
     counts: Mutex<BTreeMap<String, Counts>>,
+    /// What databases were asked and have not answered.
+    open: Mutex<BTreeMap<String, Question>>,
     /// When the databases were last asked; held while they are.
     asked: tokio::sync::Mutex<Option<Instant>>,
     asking: AtomicBool,
@@ -76,6 +78,7 @@ impl Sampler {
             lanes,
             rates: Mutex::default(),
             counts: Mutex::default(),
+            open: Mutex::default(),
             asked: tokio::sync::Mutex::default(),
             asking: AtomicBool::new(false),
             pictures: watch::Sender::new(None),
@@ -139,7 +142,7 @@ impl Sampler {
             return;
         }
         let names: Vec<String> = self.lanes.lanes().into_iter().map(|lane| lane.lane).collect();
-        let answers = names.iter().map(|name| counts::ask(&*self.lanes, name, PATIENCE));
+        let answers = names.iter().map(|name| counts::ask(&self.lanes, name, &self.open, PATIENCE));
         let answers = futures::future::join_all(answers).await;
         *locked(&self.counts) = names.into_iter().zip(answers).collect();
         *asked = Some(Instant::now());

@@ -3,6 +3,7 @@
 //! Owns: what is made of a row's columns for people. Must not: ask a database or know a driver. Invariant: what could be a
 //! secret is masked, and nothing is longer than a page can show.
 
+mod attempt;
 mod item;
 mod mask;
 mod message;
@@ -32,6 +33,20 @@ pub fn role_of(contract: &Contract, state: StateId) -> &'static str {
         "failed"
     } else {
         "ended"
+    }
+}
+
+/// What an error column says to people: its message where it holds a JSON object; nothing where that tells of no error.
+pub fn error_words(text: &str) -> Option<String> {
+    let text = text.trim();
+    let parsed =
+        text.starts_with('{').then(|| serde_json::from_str::<serde_json::Value>(text).ok()).flatten();
+    match parsed {
+        Some(object) => match object.get("message").and_then(serde_json::Value::as_str) {
+            Some(message) => Some(message.to_owned()),
+            None => (object.get("status").is_none_or(|status| status != "sent")).then(|| text.to_owned()),
+        },
+        None => (!text.is_empty()).then(|| text.to_owned()),
     }
 }
 

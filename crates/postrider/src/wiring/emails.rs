@@ -88,6 +88,10 @@ impl Transport for Insistent {
         self.0.capabilities()
     }
 
+    fn hold(&self, envelope: &Envelope) -> Option<transport::Hold> {
+        self.0.hold(envelope)
+    }
+
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
         let insist = |outcome: Outcome| match outcome {
             Outcome::Rejected(failure) | Outcome::Skipped(failure) => Outcome::Retryable(failure),

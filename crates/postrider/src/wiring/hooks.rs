@@ -102,6 +102,10 @@ impl Transport for Minding {
         self.inner.capabilities()
     }
 
+    fn hold(&self, envelope: &Envelope) -> Option<transport::Hold> {
+        self.inner.hold(envelope)
+    }
+
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
         let outcomes = self.inner.deliver(batch, deadline).await;
         for (envelope, outcome) in batch.iter().zip(&outcomes) {

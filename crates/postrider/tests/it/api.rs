@@ -1,5 +1,7 @@
 //! The API of the real binary: its tables, its first key, and what stays open.
 
+mod rows;
+
 use std::io::{Read as _, Write as _};
 
 use serde_json::{Value, json};

@@ -12,6 +12,7 @@ use postrider_hub::Error;
 use postrider_hub::access::Role;
 use postrider_hub::audit::Change;
 use postrider_seams::inspect::{Finding, Searchable, Verb};
+use postrider_seams::transport::Hold;
 use postrider_seams::{Envelope, Inspect, store};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -38,6 +39,9 @@ pub trait LaneControl: Send + Sync {
 
     /// What a lane would send for a row: the envelope, or why there is none. `None` where there is no such row.
     async fn compose(&self, lane: &str, id: &str) -> Result<Option<Result<Envelope, String>>, store::Error>;
+
+    /// Is the target of what a lane would send left alone by this instance? From memory.
+    fn hold(&self, lane: &str, envelope: &Envelope) -> Option<Hold>;
 
     /// What `postrider check` says of a lane.
     async fn check(&self, lane: &str) -> Vec<Finding>;

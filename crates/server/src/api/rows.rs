@@ -6,10 +6,10 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use postrider_contract::Contract;
 use postrider_engine::Health;
-use postrider_hub::Error;
 use postrider_hub::access::Role;
+use postrider_hub::{Error, Moment};
 use postrider_seams::Content;
-use postrider_seams::inspect::{Matching, Order, Query, Search, SearchBy, Verb};
+use postrider_seams::inspect::{Matching, Order, Query, Search, SearchBy, Standing, Verb};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -62,6 +62,7 @@ pub struct RowPage {
 
 /// One row: why it waits, what happened to it, what it carries.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct RowDetail {
     id: String,
     lane: String,
@@ -70,6 +71,10 @@ pub struct RowDetail {
     role: Option<&'static str>,
     /// Why it waits; none where it does not.
     waiting: Option<String>,
+    /// The row of its group that goes before it.
+    waiting_behind: Option<String>,
+    /// Not before, where that is known.
+    waiting_until: Option<Moment>,
     /// What an operator may do with it now.
     verbs: Vec<VerbView>,
     timeline: Vec<TimelineEntry>,
@@ -173,18 +178,26 @@ pub async fn get(
     let (make, table) = api.lane(&lane).await?;
     let row = table.show(&id).await.map_err(Error::from)?.ok_or(Error::Absent("row"))?;
     let history = table.history(&row.id).await.map_err(Error::from)?;
-    let standing = table.standing(&row).await.map_err(Error::from)?;
+    let mut standing = table.standing(&row).await.map_err(Error::from)?;
+    name_pool(&api, &caller, &mut standing).await;
     let composed = api.lanes.compose(&lane, &row.id).await.map_err(Error::from)?;
+    let hold = composed.as_ref().and_then(|made| api.lanes.hold(&lane, made.as_ref().ok()?));
     let (contract, stage) = (&*make.contract, &make.contract.stages[make.stage]);
     let health = api.lanes.lanes().into_iter().find(|status| status.lane == lane).map(|status| status.health);
     let health = health.unwrap_or(Health::Stopped);
-    let around = rows::Surroundings { contract, stage, health: &health, standing: &standing };
+    let around =
+        rows::Surroundings { contract, stage, health: &health, standing: &standing, hold: hold.as_ref() };
+    let waiting = rows::waiting(&row, &around);
+    let (waiting_behind, waiting_until) =
+        waiting.as_ref().map(|waiting| (waiting.behind.clone(), waiting.until)).unwrap_or_default();
     let state = row.state.as_deref().and_then(|state| contract.state_named(state));
     let verbs = Verb::ALL.into_iter().filter(|verb| {
         state.is_some_and(|state| verb.moves(contract, stage).iter().any(|(from, _)| *from == state))
     });
     Ok(Json(RowDetail {
-        waiting: rows::waiting(&row, &around),
+        waiting: waiting.map(|waiting| waiting.text),
+        waiting_behind,
+        waiting_until,
         role: state.map(|state| rows::role_of(contract, state)),
         verbs: verbs.map(|verb| verb_view(&make, verb)).collect(),
         timeline: rows::timeline(contract, &row, &history),
@@ -194,6 +207,18 @@ pub async fn get(
         id: row.id,
         state: row.state,
     }))
+}
+
+/// A pool as people call it, where the hub knows it.
+async fn name_pool(api: &Api, caller: &Caller, standing: &mut Standing) {
+    let (Some(pool), Ok(hub), Ok(actor)) =
+        (&mut standing.pool, api.hub(), caller.of_all_clients(Role::Viewer))
+    else {
+        return;
+    };
+    if let Ok(known) = hub.pool(actor, &pool.name).await {
+        pool.name = known.code;
+    }
 }
 
 async fn mail(api: &Api, lane: &str, id: &str) -> Result<postrider_seams::Mail, Problem> {

@@ -17,11 +17,19 @@ pub struct Attention {
     /// `bad`: rows don't move, or were lost to their receivers; `warn`: somebody should know.
     pub level: &'static str,
     pub text: String,
+    /// Since when, where the text says so; there it is in UTC.
+    pub since: Option<Moment>,
+    /// What stands still comes before what failed.
+    #[serde(skip)]
+    pub rank: u8,
 }
 
 pub fn of(lane: &LaneStatus, counts: &Counts) -> Vec<Attention> {
     let mut found = Vec::new();
-    let mut add = |level, text: String| found.push(Attention { lane: lane.lane.clone(), level, text });
+    let mut note = |rank, level, text: String, since| {
+        found.push(Attention { lane: lane.lane.clone(), level, text, since, rank });
+    };
+    let mut add = |level, text: String| note(u8::from(level != "bad") * 2, level, text, None);
     match &lane.health {
         Health::StoreAway { reason } => add("bad", format!("the database is away: {reason}")),
         Health::Unreachable { reason } => {
@@ -41,21 +49,27 @@ pub fn of(lane: &LaneStatus, counts: &Counts) -> Vec<Attention> {
         add("bad", format!("the database did not answer: {reason}"));
     }
     for failed in &counts.failed {
-        add("bad", failed_text(failed));
+        note(1, "bad", failed_text(failed), failed.since);
     }
     let late = counts.lag.oldest_due_seconds.filter(|late| *late > LATE);
     if let (Some(late), Health::Running) = (late, &lane.health) {
-        add("warn", format!("the oldest due row has waited for {}", span(late)));
+        note(2, "warn", format!("the oldest due row has waited for {}", span(late)), None);
     }
     found
 }
 
 fn failed_text(failed: &Failed) -> String {
-    let (over, rows) = (if failed.count.more { "over " } else { "" }, failed.count.rows);
-    let noun = if rows == 1 { "row" } else { "rows" };
+    let (over, noun) =
+        (if failed.count.more { "over " } else { "" }, if failed.count.rows == 1 { "row" } else { "rows" });
+    let rows = grouped(failed.count.rows);
     let last = failed.last_error.as_ref().map(|error| format!(", last error: {error}")).unwrap_or_default();
     let since = failed.since.map(|since| format!(" since {}", clock(since))).unwrap_or_default();
     format!("{over}{rows} {noun} {}{since}{last}", failed.count.state)
+}
+
+/// `10,000`.
+fn grouped(rows: u64) -> String {
+    if rows < 1000 { rows.to_string() } else { format!("{},{:03}", grouped(rows / 1000), rows % 1000) }
 }
 
 /// `14:05` of today, `2026-01-31 14:05` of another day; UTC.

@@ -1,5 +1,7 @@
 //! What a lane's database tells: rows by state, how far behind it is, what failed. All bounded, all from indexes.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use postrider_contract::{Contract, Role, StateId};
@@ -10,6 +12,7 @@ use postrider_seams::store::Error;
 
 use crate::LaneControl;
 use crate::api::LaneMake;
+use crate::rows::error_words;
 
 /// Of an error's text, for one sentence.
 const WORDS: usize = 200;
@@ -33,20 +36,42 @@ pub struct Failed {
     pub last_error: Option<String>,
 }
 
-pub async fn ask(lanes: &dyn LaneControl, name: &str, patience: Duration) -> Counts {
-    let Some(make) = lanes.make(name) else { return Counts::default() };
-    let asked = async {
-        match lanes.table(name).await? {
-            Some(table) => counted(&make, &*table).await,
-            None => Ok(Counts::default()),
-        }
-    };
-    let away = |text: String| Counts { away: Some(text), ..Counts::default() };
-    match tokio::time::timeout(patience, asked).await {
+/// A question that has no answer yet.
+pub type Question = tokio::task::JoinHandle<Counts>;
+
+/// Asks, or waits on for the answer to what was asked before: one that hangs on a lock holds one connection, not one more with
+/// every look. Without an answer in time it is kept in `open`.
+pub async fn ask(
+    lanes: &Arc<dyn LaneControl>,
+    name: &str,
+    open: &Mutex<BTreeMap<String, Question>>,
+    patience: Duration,
+) -> Counts {
+    let lock = || open.lock().unwrap_or_else(PoisonError::into_inner);
+    let earlier = lock().remove(name);
+    let mut question = earlier.unwrap_or_else(|| tokio::spawn(asked(Arc::clone(lanes), name.to_owned())));
+    match tokio::time::timeout(patience, &mut question).await {
         Ok(Ok(counts)) => counts,
         Ok(Err(error)) => away(error.to_string()),
-        Err(_) => away(format!("no answer within {} s", patience.as_secs())),
+        Err(_) => {
+            lock().insert(name.to_owned(), question);
+            away(format!("no answer within {} s", patience.as_secs()))
+        }
     }
+}
+
+fn away(text: String) -> Counts {
+    Counts { away: Some(text), ..Counts::default() }
+}
+
+async fn asked(lanes: Arc<dyn LaneControl>, name: String) -> Counts {
+    let Some(make) = lanes.make(&name) else { return Counts::default() };
+    let found = match lanes.table(&name).await {
+        Ok(Some(table)) => counted(&make, &*table).await,
+        Ok(None) => Ok(Counts::default()),
+        Err(error) => Err(error),
+    };
+    found.unwrap_or_else(|error| away(error.to_string()))
 }
 
 async fn counted(make: &LaneMake, table: &dyn Inspect) -> Result<Counts, Error> {
@@ -85,8 +110,7 @@ fn changed(row: &RowView) -> Option<Moment> {
 
 fn error_of(contract: &Contract, row: &RowView) -> Option<String> {
     let column = contract.column(Role::Error)?;
-    let text = row.column(column);
-    let text = text.map(str::trim).filter(|text| !text.is_empty())?;
+    let text = error_words(row.column(column)?)?;
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(WORDS).collect();
     Some(line)
 }

@@ -69,7 +69,7 @@ fn what_needs_attention_is_said_in_words() {
         running,
         [
             "214 rows failed since 2026-01-31 14:05, last error: 550 no such user",
-            "over 10000 rows failed",
+            "over 10,000 rows failed",
             "the oldest due row has waited for 60 min",
         ]
     );

@@ -102,7 +102,7 @@ pub fn drawn(
     let of = |lane: &LaneStatus| counts.get(&lane.lane).unwrap_or(&none);
     let mut attention: Vec<Attention> =
         statuses.iter().flat_map(|lane| attention::of(lane, of(lane))).collect();
-    attention.sort_by_key(|sentence| sentence.level != "bad");
+    attention.sort_by_key(|sentence| sentence.rank);
     let lanes = statuses
         .iter()
         .map(|lane| lane_drawn(lanes.make(&lane.lane).as_ref(), lane, rates, of(lane)))

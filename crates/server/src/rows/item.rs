@@ -6,7 +6,7 @@ use postrider_seams::inspect::{RowView, SearchBy};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::cut;
+use super::{cut, error_words};
 
 /// Characters of a cell.
 const CELL: usize = 300;
@@ -46,6 +46,9 @@ pub fn item(contract: &Contract, row: &RowView) -> RowItem {
         group: cell(contract.group.as_ref().map(|group| group.by.as_str())),
         due_in_seconds,
         created_at: row.times.get(&Role::Created).copied().map(Moment::from_micros),
-        error: cell(contract.column(Role::Error)),
+        error: contract
+            .column(Role::Error)
+            .and_then(|column| error_words(row.column(column)?))
+            .map(|text| cut(&text, CELL).0),
     }
 }

@@ -29,7 +29,9 @@ fn row(state: &str, columns: &[(&str, &str)]) -> RowView {
 
 fn why(row: &RowView, health: &Health, standing: &Standing) -> Option<String> {
     let contract = contract("dispatch_jobs");
-    waiting(row, &Surroundings { contract: &contract, stage: &contract.stages[0], health, standing })
+    let stage = &contract.stages[0];
+    let around = Surroundings { contract: &contract, stage, health, standing, hold: None };
+    waiting(row, &around).map(|waiting| waiting.text)
 }
 
 #[test]
@@ -44,7 +46,13 @@ fn why_a_row_waits_is_said_in_words() {
     let said = why(&ready, &Health::Running, &behind);
     assert_eq!(said.as_deref(), Some("held behind 0S8885VV38M00 in acme:orders"));
     let pool = |paused, in_flight| Standing {
-        pool: Some(PoolStanding { name: "p".to_owned(), paused, concurrency: Some(2), in_flight }),
+        pool: Some(PoolStanding {
+            name: "p".to_owned(),
+            paused,
+            concurrency: Some(2),
+            in_flight,
+            rate: Some(600),
+        }),
         ..Standing::default()
     };
     assert_eq!(why(&ready, &Health::Running, &pool(true, 0)).as_deref(), Some("its pool p is paused"));
@@ -52,6 +60,8 @@ fn why_a_row_waits_is_said_in_words() {
         why(&ready, &Health::Running, &pool(false, 2)).as_deref(),
         Some("its pool p is full: 2 of 2 in flight")
     );
+    let turn = why(&ready, &Health::Running, &pool(false, 0)).expect("a reason");
+    assert!(turn.contains("600 rows a minute"), "{turn}");
     assert_eq!(why(&ready, &Health::Paused, &none).as_deref(), Some("the lane is paused"));
     let away = Health::Unreachable { reason: "refused".to_owned() };
     assert!(why(&ready, &away, &none).is_some_and(|text| text.contains("refused")));
@@ -60,6 +70,33 @@ fn why_a_row_waits_is_said_in_words() {
     let said = why(&claimed, &Health::Running, &none);
     assert_eq!(said.as_deref(), Some("in flight, claimed by w1: its lease ends in 30 s"));
     assert_eq!(why(&row("COMPLETED", &[]), &Health::Running, &none), None);
+}
+
+#[test]
+fn an_open_breaker_is_told_with_its_end() {
+    use postrider_seams::transport::{Hold, HoldReason};
+    let contract = contract("dispatch_jobs");
+    let hold = |why| Hold {
+        target: "https://shop.example".to_owned(),
+        why,
+        left: std::time::Duration::from_secs(40),
+    };
+    let told = |row: &RowView, hold: &Hold| {
+        let (stage, standing) = (&contract.stages[0], Standing::default());
+        let health = &Health::Running;
+        let around =
+            Surroundings { contract: &contract, stage, health, standing: &standing, hold: Some(hold) };
+        waiting(row, &around).expect("it waits")
+    };
+    let mut row = row("RETRYING", &[("last_error", "503")]);
+    let open = told(&row, &hold(HoldReason::Breaker));
+    assert!(open.text.starts_with("breaker open for https://shop.example: "), "{open:?}");
+    assert!(open.text.ends_with("another 40 s"), "{open:?}");
+    assert_eq!(open.until, Some(postrider_hub::Moment::from_micros(row.read_at + 40_000_000)));
+    row.due_in = Some(240_000_000);
+    let both = told(&row, &hold(HoldReason::Asked));
+    assert_eq!(both.text, "due in 4 min; https://shop.example asked to be left alone, for another 40 s");
+    assert_eq!(both.until, Some(postrider_hub::Moment::from_micros(row.read_at + 240_000_000)));
 }
 
 #[test]
@@ -96,31 +133,74 @@ fn what_opens_something_is_masked() {
 }
 
 #[test]
-fn a_timeline_has_attempts_and_the_rows_own_times_in_order() {
+fn an_error_that_is_an_object_is_told_by_its_message() {
+    assert_eq!(error_words(r#"{"code":"x","message":"550 no"}"#).as_deref(), Some("550 no"));
+    assert_eq!(error_words(r#"{"provider":"ses","status":"sent"}"#), None);
+    assert_eq!(error_words(" 503 busy ").as_deref(), Some("503 busy"));
+    assert_eq!(error_words("{broken").as_deref(), Some("{broken"));
+    assert_eq!(error_words(""), None);
+}
+
+fn attempt_record(number: &str, at: i64, columns: &[(&str, &str)]) -> Recorded {
+    let mut columns = columns.to_vec();
+    columns.extend([("id", "0HZ"), ("attempt_number", number), ("error_type", "TRANSIENT")]);
+    let columns = columns.into_iter().map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
+    Recorded { table: "dispatch_attempts".to_owned(), at: Some(at), columns: columns.collect() }
+}
+
+#[test]
+fn attempts_are_told_as_sentences_in_order() {
     let contract = contract("dispatch_jobs");
-    let mut row = row("DEAD", &[]);
+    let mut row = row("RETRYING", &[("target_url", "https://shop.example/hook?token=t0p")]);
     row.times.insert(Role::Created, 1_000_000);
-    row.times.insert(Role::Due, 9_000_000_000);
-    let attempt = Recorded {
-        table: "dispatch_attempts".to_owned(),
-        at: Some(2_000_000),
-        columns: [
-            ("attempt_number", "1"),
-            ("status", "HTTP_ERROR"),
-            ("response_code", "500"),
-            ("duration_millis", "12"),
-            ("response_body", "oops"),
-            ("error_message", "answered 500"),
+    row.times.insert(Role::ClaimedAt, 31_000_000);
+    row.due_in = Some(240_000_000);
+    let busy = [
+        ("status", "SERVER_ERROR"),
+        ("response_code", "503"),
+        ("duration_millis", "120"),
+        ("response_body", "come back later"),
+        ("error_message", "answered 503"),
+    ];
+    let lost = [("status", "CONNECTION_ERROR"), ("error_message", "worker lost")];
+    let history = [attempt_record("1", 2_000_000, &busy), attempt_record("2", 32_120_000, &lost)];
+    let told = timeline(&contract, &row, &history);
+    let whats: Vec<&str> = told.iter().map(|entry| entry.what.as_str()).collect();
+    assert_eq!(
+        whats,
+        [
+            "Written",
+            "Attempt 1: 503 Service Unavailable from shop.example",
+            "Attempt 2: whether it arrived is not known",
+            "Next try",
         ]
-        .map(|(name, value)| (name.to_owned(), Some(value.to_owned())))
-        .to_vec(),
-    };
-    let told = timeline(&contract, &row, &[attempt]);
-    assert_eq!(told.len(), 2);
-    assert_eq!(told[0].what, "created");
-    assert_eq!((told[1].what.as_str(), told[1].tone), ("attempt 1: HTTP_ERROR", "bad"));
-    assert_eq!(told[1].detail.as_deref(), Some("answered 500, after 12 ms, answered 500"));
-    assert_eq!(told[1].body.as_deref(), Some("oops"));
+    );
+    assert_eq!(told[1].detail.as_deref(), Some("120 ms · answered 503 · tried again 30 s later"));
+    assert_eq!((told[1].tone, told[1].body.as_deref()), ("bad", Some("come back later")));
+    assert_eq!(told[1].facts, [Named { name: "error_type".to_owned(), value: Some("TRANSIENT".to_owned()) }]);
+    assert_eq!(told[2].detail.as_deref(), Some("worker lost · next try in 4 min"));
+    assert_eq!(told[3].at, Some(postrider_hub::Moment::from_micros(row.read_at + 240_000_000)));
+    row.state = Some("DEAD".to_owned());
+    row.due_in = None;
+    let told = timeline(&contract, &row, &history);
+    assert_eq!(told.last().and_then(|last| last.detail.as_deref()), Some("worker lost · not tried again"));
+}
+
+#[test]
+fn a_row_without_records_tells_what_its_columns_know() {
+    let contract = contract("mail_outbox");
+    let mut failed = row("failed", &[("retry_count", "5"), ("last_error", "550 no such mailbox")]);
+    failed.times.insert(Role::Created, 1_000_000);
+    failed.times.insert(Role::ClaimedAt, 2_000_000);
+    let told = timeline(&contract, &failed, &[]);
+    assert_eq!((told[1].what.as_str(), told[1].tone), ("Last attempt failed", "bad"));
+    assert_eq!(told[1].detail.as_deref(), Some("550 no such mailbox · 5 attempts so far"));
+    let mut sent = row("sent", &[("retry_count", "0"), ("provider_message_id", "m-17")]);
+    sent.times = failed.times;
+    sent.times.insert(Role::Finished, 3_000_000);
+    let told = timeline(&contract, &sent, &[]);
+    assert_eq!((told.len(), told[1].what.as_str(), told[1].tone), (2, "Delivered", "good"));
+    assert_eq!(told[1].detail.as_deref(), Some("receipt m-17"));
 }
 
 fn envelope(content: Content) -> Envelope {

@@ -1,4 +1,4 @@
-//! What happened to a row, oldest first: from its own times, and from what moves left beside it.
+//! What happened to a row, oldest first, in sentences: from its own times, and from what moves left beside it.
 
 use postrider_contract::{Contract, Role};
 use postrider_hub::Moment;
@@ -6,17 +6,20 @@ use postrider_seams::inspect::{Recorded, RowView};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::cut;
-use super::mask::Named;
+use super::attempt::{attempt, is_attempt};
+use super::mask::{MASK, Named, is_secret};
+use super::{cut, error_words, role_of};
 
 /// Characters of a response's body, or of any other text.
-const SHOWN: usize = 4_000;
+pub(super) const SHOWN: usize = 4_000;
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub struct TimelineEntry {
+    /// A time to come where the row is to be tried then.
     pub at: Option<Moment>,
-    /// `created`, `claimed`, `attempt 2: HTTP_ERROR`, a state that was reached.
+    /// `Written`, `Attempt 2: 503 Service Unavailable from shop.example`, a state that was reached.
     pub what: String,
+    /// What else there is to say: how long it took, why, when it is tried again.
     pub detail: Option<String>,
     /// `good`, `bad` or empty.
     pub tone: &'static str,
@@ -27,63 +30,140 @@ pub struct TimelineEntry {
 }
 
 pub fn timeline(contract: &Contract, row: &RowView, history: &[Recorded]) -> Vec<TimelineEntry> {
-    let mut entries: Vec<TimelineEntry> = history.iter().map(recorded).collect();
-    let own = [
-        (Role::Created, "created"),
-        (Role::ClaimedAt, "claimed"),
-        (Role::Attempted, "last attempt ended"),
-        (Role::Finished, "finished"),
-    ];
-    for (role, what) in own {
-        // A time that says the same as another (`updated_at` as both) is told once.
-        if let Some(at) = row.times.get(&role).filter(|at| is_past(row, **at)) {
-            let owner = contract.column(Role::Owner).and_then(|column| row.column(column));
-            let detail = owner.filter(|_| role == Role::ClaimedAt).map(|owner| format!("by {owner}"));
-            entries.push(entry(*at, what, detail));
-        }
+    let role = row.state.as_deref().and_then(|state| contract.state_named(state));
+    let story = Story { contract, row, role: role.map_or("", |state| role_of(contract, state)) };
+    let attempts: Vec<&Recorded> = history.iter().filter(|record| is_attempt(record)).collect();
+    let mut entries = Vec::new();
+    for record in history {
+        let place = attempts.iter().position(|attempt| std::ptr::eq(*attempt, record));
+        entries.push(match place {
+            Some(place) => attempt(&story, record, attempts.get(place + 1).copied()),
+            None => reached(record),
+        });
     }
+    entries.extend(story.written());
+    entries.extend(story.last_attempt(history));
+    entries.extend(story.finished());
+    entries.extend(story.next_try());
     entries.sort_by_key(|entry| entry.at);
     entries
 }
 
-fn is_past(row: &RowView, at: i64) -> bool {
-    at <= row.read_at
+/// What the row itself tells.
+pub(super) struct Story<'a> {
+    pub contract: &'a Contract,
+    pub row: &'a RowView,
+    /// What its state means.
+    pub role: &'static str,
 }
 
-fn entry(at: i64, what: &str, detail: Option<String>) -> TimelineEntry {
+impl Story<'_> {
+    pub fn column(&self, role: Role) -> Option<&str> {
+        let text = self.contract.column(role).and_then(|column| self.row.column(column));
+        text.filter(|text| !text.is_empty())
+    }
+
+    fn past(&self, role: Role) -> Option<i64> {
+        self.row.times.get(&role).copied().filter(|at| *at <= self.row.read_at)
+    }
+
+    /// Where a webhook goes.
+    pub fn host(&self) -> Option<&str> {
+        let columns = self.contract.message_columns();
+        let (_, column) = columns.iter().find(|(field, _)| field == "url")?;
+        let (_, rest) = self.row.column(column)?.split_once("://")?;
+        rest.split(['/', '?', '#']).next().filter(|host| !host.is_empty())
+    }
+
+    fn written(&self) -> Option<TimelineEntry> {
+        self.past(Role::Created).map(|at| entry(at, "Written", None, ""))
+    }
+
+    /// Its claim while it is held; else what its last try came to, where no record of tries tells.
+    fn last_attempt(&self, history: &[Recorded]) -> Option<TimelineEntry> {
+        if self.role == "claimed" {
+            let by = self.column(Role::Owner).map(|owner| format!("by {owner}"));
+            return self.past(Role::ClaimedAt).map(|at| entry(at, "Claimed", by, ""));
+        }
+        let told = history.iter().any(is_attempt);
+        // A column that every move writes says nothing of tries.
+        let moves = self.contract.column(Role::Updated);
+        let role = [Role::Attempted, Role::ClaimedAt].into_iter();
+        let mut role =
+            role.filter(|role| self.contract.column(*role).is_some_and(|name| Some(name) != moves));
+        let at = role.find_map(|role| self.past(role)).filter(|_| !told)?;
+        let number = self.column(Role::Attempts).filter(|number| *number != "0");
+        let spent = number.map(|number| match number {
+            "1" => "1 attempt so far".to_owned(),
+            more => format!("{more} attempts so far"),
+        });
+        if self.role == "delivered" {
+            return None;
+        }
+        let error = self.column(Role::Error).and_then(error_words).map(|error| cut(&error, SHOWN).0);
+        let (what, tone) =
+            if error.is_some() { ("Last attempt failed", "bad") } else { ("Last attempt", "") };
+        let words: Vec<String> = [error, spent].into_iter().flatten().collect();
+        Some(entry(at, what, (!words.is_empty()).then(|| words.join(" · ")), tone))
+    }
+
+    fn finished(&self) -> Option<TimelineEntry> {
+        let at = self.past(Role::Finished)?;
+        if self.role == "delivered" {
+            let receipt =
+                self.column(Role::Receipt).map(|receipt| format!("receipt {}", cut(receipt, SHOWN).0));
+            return Some(entry(at, "Delivered", receipt, "good"));
+        }
+        let state = self.row.state.as_deref().unwrap_or("finished");
+        Some(entry(at, &format!("Ended as {state}"), None, if self.role == "failed" { "bad" } else { "" }))
+    }
+
+    fn next_try(&self) -> Option<TimelineEntry> {
+        let left = self.row.due_in.filter(|left| *left > 0 && matches!(self.role, "ready" | "waiting"))?;
+        let what = if self.role == "ready" { "Next try" } else { "Next move" };
+        Some(entry(self.row.read_at.saturating_add(left), what, None, ""))
+    }
+}
+
+pub(super) fn entry(at: i64, what: &str, detail: Option<String>, tone: &'static str) -> TimelineEntry {
     let at = Some(Moment::from_micros(at));
-    TimelineEntry { at, what: what.to_owned(), detail, tone: "", body: None, facts: Vec::new() }
+    TimelineEntry { at, what: what.to_owned(), detail, tone, ..TimelineEntry::default() }
 }
 
-fn recorded(record: &Recorded) -> TimelineEntry {
-    let get = |name: &str| {
-        record.columns.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.as_deref())
+pub(super) fn value<'a>(record: &'a Recorded, name: &str) -> Option<&'a str> {
+    let found = record.columns.iter().find(|(known, _)| known == name);
+    found.and_then(|(_, value)| value.as_deref()).filter(|value| !value.is_empty())
+}
+
+/// All that was recorded, but for what `shown` says already.
+pub(super) fn facts(record: &Recorded, shown: &[&str]) -> Vec<Named> {
+    let left = record.columns.iter().filter(|(name, _)| !shown.contains(&name.as_str()));
+    let fact = |(name, value): &(String, Option<String>)| {
+        let value = value.as_deref().filter(|value| !value.is_empty())?;
+        let value = if is_secret(name) { MASK.to_owned() } else { cut(value, SHOWN).0 };
+        Some(Named { name: name.clone(), value: Some(value) })
     };
-    let state = get("status").or_else(|| get("state")).or_else(|| get("event_type")).unwrap_or(&record.table);
-    let what = match get("attempt_number") {
-        Some(number) => format!("attempt {number}: {state}"),
-        None => state.to_owned(),
-    };
-    let code = get("response_code").map(|code| format!("answered {code}"));
-    let took = get("duration_millis").map(|millis| format!("after {millis} ms"));
-    let why = get("error_message").or_else(|| get("reason")).map(|text| cut(text, SHOWN).0);
-    let parts: Vec<String> = [code, took, why].into_iter().flatten().collect();
-    let tone = match state {
-        "SUCCESS" | "SENT" | "sent" | "delivered" | "COMPLETED" => "good",
-        other if get("error_message").is_some() || other.contains("FAIL") || other.contains("ERROR") => "bad",
-        _ => "",
-    };
-    let facts = record.columns.iter().filter(|(name, value)| value.is_some() && name != "response_body");
-    let fact = |(name, value): &(String, Option<String>)| Named {
-        name: name.clone(),
-        value: value.as_deref().map(|value| cut(value, SHOWN).0),
+    left.filter_map(fact).collect()
+}
+
+/// A state that the row came to, or an event that a move left.
+fn reached(record: &Recorded) -> TimelineEntry {
+    let names = ["status", "state", "event_type"];
+    let state = names.iter().find_map(|name| value(record, name)).unwrap_or(&record.table);
+    let upper = state.to_ascii_uppercase();
+    let tone = if upper.contains("FAIL") || upper.contains("ERROR") || upper.contains("REJECT") {
+        "bad"
+    } else if ["SENT", "DELIVERED", "COMPLETED", "NOTIFY_SENT"].contains(&upper.as_str()) {
+        "good"
+    } else {
+        ""
     };
     TimelineEntry {
         at: record.at.map(Moment::from_micros),
-        what,
-        detail: (!parts.is_empty()).then(|| parts.join(", ")),
+        what: state.to_owned(),
+        detail: value(record, "reason").map(|reason| cut(reason, SHOWN).0),
         tone,
-        body: get("response_body").filter(|body| !body.is_empty()).map(|body| cut(body, SHOWN).0),
-        facts: facts.map(fact).collect(),
+        body: None,
+        facts: facts(record, &["status", "state", "event_type", "reason"]),
     }
 }

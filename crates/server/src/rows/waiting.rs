@@ -2,9 +2,11 @@
 
 use postrider_contract::{Contract, Role, Stage};
 use postrider_engine::Health;
-use postrider_seams::inspect::{RowView, Standing};
+use postrider_hub::Moment;
+use postrider_seams::inspect::{PoolStanding, RowView, Standing};
+use postrider_seams::transport::{Hold, HoldReason};
 
-use super::cut;
+use super::{cut, error_words};
 use crate::overview::span;
 
 /// Of an error, in a sentence.
@@ -16,10 +18,33 @@ pub struct Surroundings<'a> {
     pub stage: &'a Stage,
     pub health: &'a Health,
     pub standing: &'a Standing,
+    /// Its target is left alone by this instance.
+    pub hold: Option<&'a Hold>,
+}
+
+/// What a row waits for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub text: String,
+    /// The row that goes before it.
+    pub behind: Option<String>,
+    /// Not before.
+    pub until: Option<Moment>,
+}
+
+impl Waiting {
+    fn of(text: impl Into<String>) -> Self {
+        Self { text: text.into(), behind: None, until: None }
+    }
+
+    /// By the database's clock, so many microseconds after the row was read.
+    fn until(self, row: &RowView, micros: i64) -> Self {
+        Self { until: Some(Moment::from_micros(row.read_at.saturating_add(micros))), ..self }
+    }
 }
 
 /// `None` for a row that waits for nothing any more.
-pub fn waiting(row: &RowView, around: &Surroundings<'_>) -> Option<String> {
+pub fn waiting(row: &RowView, around: &Surroundings<'_>) -> Option<Waiting> {
     let contract = around.contract;
     let state = contract.state_named(row.state.as_deref()?)?;
     if contract.is_claimed(state) {
@@ -28,28 +53,66 @@ pub fn waiting(row: &RowView, around: &Surroundings<'_>) -> Option<String> {
     if contract.is_ready(state) {
         return Some(ready(row, around));
     }
-    (!contract.is_final(state)).then(|| due(row).unwrap_or_else(|| "waits for its next move".to_owned()))
+    (!contract.is_final(state)).then(|| match due(row) {
+        Some(micros) => Waiting::of(due_words(micros)).until(row, micros),
+        None => Waiting::of("waits for its next move"),
+    })
 }
 
-fn ready(row: &RowView, around: &Surroundings<'_>) -> String {
+fn ready(row: &RowView, around: &Surroundings<'_>) -> Waiting {
     if let Some(head) = &around.standing.behind {
         let group =
             around.contract.group.as_ref().and_then(|group| row.column(&group.by)).unwrap_or("its group");
-        return format!("held behind {head} in {group}");
+        let words = Waiting::of(format!("held behind {head} in {group}"));
+        return Waiting { behind: Some(head.clone()), ..words };
     }
-    if let Some(due) = due(row) {
-        let why =
-            around.contract.column(Role::Error).and_then(|column| row.column(column)).unwrap_or_default();
-        return if why.is_empty() { due } else { format!("{due}: {}", cut(why, WORDS).0) };
-    }
-    if let Some(pool) = &around.standing.pool {
-        if pool.paused {
-            return format!("its pool {} is paused", pool.name);
+    let left = around.hold.map(|hold| i64::try_from(hold.left.as_micros()).unwrap_or(i64::MAX));
+    match (due(row), around.hold.zip(left)) {
+        (Some(micros), Some((hold, left))) => {
+            let words = format!("{}; {}", due_words(micros), hold_words(hold));
+            return Waiting::of(words).until(row, micros.max(left));
         }
-        if let Some(most) = pool.concurrency.filter(|most| pool.in_flight >= *most) {
-            return format!("its pool {} is full: {} of {most} in flight", pool.name, pool.in_flight);
-        }
+        (None, Some((hold, left))) => return Waiting::of(hold_words(hold)).until(row, left),
+        (Some(micros), None) => return later(row, around, micros),
+        (None, None) => {}
     }
+    let pool = around.standing.pool.as_ref().and_then(pool_words);
+    pool.map_or_else(|| Waiting::of(health_words(around)), Waiting::of)
+}
+
+/// Due later, with what the last try said.
+fn later(row: &RowView, around: &Surroundings<'_>, micros: i64) -> Waiting {
+    let due = due_words(micros);
+    let why = around.contract.column(Role::Error).and_then(|column| error_words(row.column(column)?));
+    let text = why.map_or_else(|| due.clone(), |why| format!("{due}: {}", cut(&why, WORDS).0));
+    Waiting::of(text).until(row, micros)
+}
+
+fn hold_words(hold: &Hold) -> String {
+    let left = span(hold.left.as_secs_f64());
+    match hold.why {
+        HoldReason::Breaker => {
+            format!("breaker open for {}: it kept failing, and is left alone for another {left}", hold.target)
+        }
+        HoldReason::Asked => format!("{} asked to be left alone, for another {left}", hold.target),
+    }
+}
+
+/// `None` where the pool lets it go.
+fn pool_words(pool: &PoolStanding) -> Option<String> {
+    let name = &pool.name;
+    if pool.paused {
+        return Some(format!("its pool {name} is paused"));
+    }
+    let full = pool.concurrency.filter(|most| pool.in_flight >= *most);
+    if let Some(most) = full {
+        return Some(format!("its pool {name} is full: {} of {most} in flight", pool.in_flight));
+    }
+    let rate = pool.rate?;
+    Some(format!("due now: it goes when its turn in pool {name} comes, which lets {rate} rows a minute go"))
+}
+
+fn health_words(around: &Surroundings<'_>) -> String {
     match around.health {
         Health::Paused => "the lane is paused".to_owned(),
         Health::Unreachable { reason } => format!("the target can't be reached: {reason}"),
@@ -62,11 +125,16 @@ fn ready(row: &RowView, around: &Surroundings<'_>) -> String {
     }
 }
 
-fn due(row: &RowView) -> Option<String> {
-    row.due_in.filter(|micros| *micros > 0).map(|micros| format!("due in {}", span(seconds(micros))))
+/// Microseconds, where it is not due yet.
+fn due(row: &RowView) -> Option<i64> {
+    row.due_in.filter(|micros| *micros > 0)
 }
 
-fn claimed(row: &RowView, around: &Surroundings<'_>) -> String {
+fn due_words(micros: i64) -> String {
+    format!("due in {}", span(seconds(micros)))
+}
+
+fn claimed(row: &RowView, around: &Surroundings<'_>) -> Waiting {
     let owner = around.contract.column(Role::Owner).and_then(|column| row.column(column));
     let by = owner.map(|owner| format!(" by {owner}")).unwrap_or_default();
     let lease = i64::try_from(around.stage.lease.duration.as_micros()).unwrap_or(i64::MAX);
@@ -74,10 +142,13 @@ fn claimed(row: &RowView, around: &Surroundings<'_>) -> String {
     let until = until.or_else(|| row.times.get(&Role::ClaimedAt).map(|at| at.saturating_add(lease)));
     match until.map(|until| until - row.read_at) {
         Some(left) if left > 0 => {
-            format!("in flight, claimed{by}: its lease ends in {}", span(seconds(left)))
+            let text = format!("in flight, claimed{by}: its lease ends in {}", span(seconds(left)));
+            Waiting::of(text).until(row, left)
         }
-        Some(_) => format!("claimed{by}, its lease has run out: it is taken back with the next sweep"),
-        None => format!("in flight, claimed{by}"),
+        Some(_) => {
+            Waiting::of(format!("claimed{by}, its lease has run out: it is taken back with the next sweep"))
+        }
+        None => Waiting::of(format!("in flight, claimed{by}")),
     }
 }
 

@@ -11,6 +11,7 @@ use http_body_util::BodyExt as _;
 use postrider_contract::Contract;
 use postrider_engine::{Health, LaneStatus};
 use postrider_seams::inspect::{Finding, Level};
+use postrider_seams::transport::Hold;
 use postrider_seams::{Backend, Content, Envelope, Inspect, Webhook, store};
 use postrider_server::api::{EmailKind, Limits, Mailroom, Place, Refusal};
 use postrider_server::{Api, LaneControl, LaneMake};
@@ -23,6 +24,8 @@ use crate::site::Site;
 #[derive(Default)]
 pub struct Lanes {
     pub paused: Mutex<Vec<(String, bool)>>,
+    /// What its transport leaves alone.
+    pub held: Mutex<Option<Hold>>,
     /// The table of the one lane.
     pub table: Option<Arc<dyn Backend>>,
 }
@@ -79,6 +82,10 @@ impl LaneControl for Lanes {
         let envelope =
             Envelope { row: row.id.clone(), dedupe: row.id, attempt: 1, content, detail: BTreeMap::new() };
         Ok(Some(Ok(envelope)))
+    }
+
+    fn hold(&self, _: &str, _: &Envelope) -> Option<Hold> {
+        self.held.lock().unwrap().clone()
     }
 
     async fn check(&self, _: &str) -> Vec<Finding> {

@@ -1,6 +1,7 @@
 //! Rows of a lane: found, shown, moved; and by whom.
 
 use postrider_hub::access::Role;
+use postrider_seams::transport::{Hold, HoldReason};
 use serde_json::{Value, json};
 
 use crate::desk::Desk;
@@ -14,6 +15,7 @@ on_every_database!(
     rows_are_not_for_producers_and_clients,
 );
 
+const MINUTE: std::time::Duration = std::time::Duration::from_mins(1);
 const LANE: &str = "/lanes/dispatch_jobs";
 
 async fn filled(desk: &Desk, site: &Site, jobs: usize) -> (String, Vec<String>) {
@@ -93,12 +95,19 @@ async fn a_row_tells_its_story(site: &Site) {
     let row = desk.get(&key, &format!("{LANE}/rows/{id}")).await.expect(200);
     assert_eq!((&row["state"], &row["role"]), (&json!("QUEUED"), &json!("ready")));
     assert!(row["waiting"].as_str().is_some_and(|text| text.starts_with("due now")), "{row}");
-    assert_eq!(row["timeline"][0]["what"], "created");
+    assert_eq!(row["timeline"][0]["what"], "Written");
     assert_eq!(row["message"]["kind"], "http");
     let names = |verbs: &Value| -> Vec<Value> {
         verbs.as_array().expect("verbs").iter().map(|verb| verb["name"].clone()).collect()
     };
     assert_eq!(names(&row["verbs"]), [json!("cancel")]);
+    let hold = Hold { target: "https://shop.example".to_owned(), why: HoldReason::Breaker, left: MINUTE };
+    *desk.lanes.held.lock().unwrap() = Some(hold);
+    let held = desk.get(&key, &format!("{LANE}/rows/{id}")).await.expect(200);
+    let told = held["waiting"].as_str().expect("words");
+    assert!(told.starts_with("breaker open for https://shop.example"), "{told}");
+    assert!(held["waitingUntil"].as_str().is_some_and(|until| until.ends_with('Z')), "{held}");
+    *desk.lanes.held.lock().unwrap() = None;
     assert!(row["columns"].as_array().expect("columns").iter().any(|column| column["name"] == "payload"));
     site.run(&format!(
         "INSERT INTO dispatch_attempts (id, job_id, attempt_number, status, response_code, response_body, error_message) \
@@ -109,7 +118,8 @@ async fn a_row_tells_its_story(site: &Site) {
     let row = desk.get(&key, &format!("{LANE}/rows/{id}")).await.expect(200);
     assert_eq!((&row["role"], &row["waiting"]), (&json!("failed"), &Value::Null));
     let attempt = row["timeline"].as_array().expect("entries").iter().find(|entry| entry["body"] == "oops");
-    assert_eq!(attempt.expect("the attempt")["what"], "attempt 1: HTTP_ERROR");
+    let what = attempt.expect("the attempt")["what"].as_str().expect("words");
+    assert!(what.starts_with("Attempt 1: 500 Internal Server Error from "), "{what}");
     assert_eq!(names(&row["verbs"]), [json!("requeue"), json!("cancel")]);
     desk.get(&key, &format!("{LANE}/rows/0000000000000")).await.expect(404);
     let lane = desk.get(&key, LANE).await.expect(200);

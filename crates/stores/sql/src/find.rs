@@ -343,9 +343,10 @@ impl Table<'_> {
         let again = if self.dialect == Dialect::Mysql { asked.text(name) } else { own.clone() };
         let of = |name: &str| format!("p.{}", self.quote(name));
         let sql = format!(
-            "SELECT CASE WHEN {} THEN 1 ELSE 0 END,\n  {},\n  ({counted})\nFROM {} AS p\nWHERE {} = {again}",
+            "SELECT CASE WHEN {} THEN 1 ELSE 0 END,\n  {},\n  ({counted}),\n  {}\nFROM {} AS p\nWHERE {} = {again}",
             of(&rule.paused),
             self.as_integer(&of(&rule.concurrency)),
+            self.as_integer(&of(&rule.rate)),
             crate::ident::quote_path(self.dialect, &rule.table),
             of(&rule.id)
         );

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::join_all;
 use postrider_http::{Client, ClientSettings, Limits, Resolve, Roots, SystemResolver, Target};
+use postrider_seams::transport::Hold;
 use postrider_seams::{Content, Envelope, Failure, Outcome, Transport, Webhook, transport};
 use tokio::time::Instant;
 
@@ -107,6 +108,11 @@ impl Webhooks {
 impl Transport for Webhooks {
     fn capabilities(&self) -> transport::Capabilities {
         transport::Capabilities::new(self.settings.batch, self.settings.concurrency)
+    }
+
+    fn hold(&self, envelope: &Envelope) -> Option<Hold> {
+        let Content::Webhook(webhook) = &envelope.content else { return None };
+        self.hosts.hold(&Target::parse(&webhook.url).ok()?.origin())
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use postrider_http::{Admission, Breaker, BreakerSettings};
+use postrider_seams::transport::{Hold, HoldReason};
 use postrider_seams::{Dice, Failure, Outcome, ThreadDice};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
@@ -97,6 +98,19 @@ impl Hosts {
         let host = Arc::new(Host::new(Arc::clone(&name), self.per_host, self.breaker));
         known.insert(name, Arc::clone(&host));
         host
+    }
+}
+
+impl Hosts {
+    /// Is this host left alone now? Asks nothing of it, and remembers none that it does not know.
+    pub fn hold(&self, name: &str) -> Option<Hold> {
+        let host = Arc::clone(self.known.lock().unwrap_or_else(PoisonError::into_inner).get(name)?);
+        let (state, now) = (host.lock(), Instant::now());
+        let asked = state.held_until.and_then(|until| until.checked_duration_since(now));
+        let asked = asked.filter(|left| !left.is_zero()).map(|left| (HoldReason::Asked, left));
+        let open = state.breaker.open_for(now).map(|left| (HoldReason::Breaker, left));
+        let (why, left) = asked.or(open)?;
+        Some(Hold { target: name.to_owned(), why, left })
     }
 }
 

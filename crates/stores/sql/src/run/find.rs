@@ -109,6 +109,7 @@ impl Opened {
                 paused: number(0) == Some(1),
                 concurrency: number(1),
                 in_flight: number(2).unwrap_or(0),
+                rate: number(3),
             });
         }
         Ok(standing)

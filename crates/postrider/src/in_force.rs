@@ -1,0 +1,282 @@
+//! A lane's settings as they count now, whoever said them: file, environment, contract or default.
+//!
+//! Owns: what operators are shown of them. Invariant: no secret. A password in a URL, a key, whatever could open something
+//! is masked; that it is set is told.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use postrider_contract::{Contract, Hold, OnError, Retry, Schedule, Stage};
+use postrider_seams::Secret;
+
+use crate::settings::{DeadLetter, LaneSettings, Settings, written};
+use crate::wiring::ComposerKind;
+
+/// In the place of a secret.
+const MASK: &str = "••••••";
+
+/// By key, in the order of the reference.
+pub fn of(settings: &Settings, lane: &LaneSettings) -> Vec<(String, String)> {
+    let mut list = List::default();
+    let stage = &lane.contract.stages[lane.stage];
+    lane_itself(&mut list, lane, stage);
+    rules(&mut list, &lane.contract, stage);
+    ends(&mut list, settings, lane);
+    let kind = ComposerKind::of(&stage.composer);
+    if kind.as_ref().is_ok_and(|kind| kind.makes_mails()) {
+        mail(&mut list, lane);
+    }
+    if kind == Ok(ComposerKind::Record) {
+        records(&mut list, lane);
+    }
+    emails(&mut list, lane);
+    list.0
+}
+
+#[derive(Default)]
+struct List(Vec<(String, String)>);
+
+impl List {
+    fn add(&mut self, key: &str, value: impl Display) {
+        self.0.push((key.to_owned(), value.to_string()));
+    }
+
+    fn span(&mut self, key: &str, value: Duration) {
+        self.add(key, written(value));
+    }
+
+    fn maybe(&mut self, key: &str, value: Option<impl Display>) {
+        if let Some(value) = value {
+            self.add(key, value);
+        }
+    }
+
+    fn secret(&mut self, key: &str, value: Option<&Secret>) {
+        self.maybe(key, value.map(|_| MASK));
+    }
+}
+
+fn lane_itself(list: &mut List, lane: &LaneSettings, stage: &Stage) {
+    let limits = &lane.limits;
+    list.add("contract", format_args!("{} {}", lane.contract.name, lane.contract.version));
+    list.add("stage", &stage.name);
+    list.add("store", &lane.store);
+    list.add("transport", &lane.transport);
+    list.maybe("queue", lane.queue.as_ref());
+    list.add("concurrency", limits.concurrency);
+    list.add("batch", limits.batch);
+    list.add("held", limits.held);
+    list.add("bytes", size(limits.bytes));
+    list.span("timeout", limits.timeout);
+    list.span("poll", limits.poll);
+    list.span("sweep", limits.sweep);
+    list.add("single", limits.single);
+}
+
+fn rules(list: &mut List, contract: &Contract, stage: &Stage) {
+    let table = contract.table.schema.as_ref().map(|schema| format!("{schema}.")).unwrap_or_default();
+    list.add("table.name", format_args!("{table}{}", contract.table.name));
+    list.add("table.id", &contract.table.id);
+    let order = contract.claim.order.iter();
+    let order = order.map(|order| format!("{}{}", if order.descending { "-" } else { "" }, order.role));
+    list.add("claim.order", order.collect::<Vec<_>>().join(", "));
+    if !contract.claim.min_age.is_zero() {
+        list.span("claim.min_age", contract.claim.min_age);
+    }
+    for (column, value) in &contract.claim.filter {
+        list.add(&format!("claim.filter.{column}"), format_args!("{value:?}"));
+    }
+    list.maybe("claim.fair", contract.claim.fair.as_ref().map(|column| &column.name));
+    if let Some(group) = &contract.group {
+        list.add("group.by", &group.by);
+        list.add("group.sequence", group.sequence.join(", "));
+        list.add("group.on_error", on_error(&group.on_error));
+        list.add("group.run", group.run);
+    }
+    list.maybe("pool.table", contract.pool.as_ref().map(|pool| &pool.table));
+    list.span("lease.for", stage.lease.duration);
+    list.add("attempts.max", stage.attempts.max);
+    retry(list, &stage.retry_rule);
+    for sweep in &contract.sweeps {
+        if let Some(name) = &sweep.name {
+            list.span(&format!("sweep.{name}.every"), sweep.every);
+        }
+    }
+    for kept in &contract.retention {
+        let state = &contract.state(kept.state).name;
+        list.span(&format!("retention.{state}"), kept.after);
+    }
+}
+
+fn on_error(rule: &OnError) -> String {
+    let word = |hold: &Hold| match hold {
+        Hold::Parallel => "parallel",
+        Hold::Next => "next",
+        Hold::Wait => "wait",
+        Hold::Block => "block",
+    };
+    match rule {
+        OnError::Always(hold) => word(hold).to_owned(),
+        OnError::ByColumn { column, values } => {
+            let values = values.iter().map(|(value, hold)| format!("{value} = {}", word(hold)));
+            format!("by {column}: {}", values.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn retry(list: &mut List, rule: &Retry) {
+    list.add("retry", schedule(&rule.schedule));
+    for (name, named) in &rule.named {
+        list.add(&format!("retry.named.{name}"), schedule(named));
+    }
+    list.maybe("retry.column", rule.column.as_ref());
+}
+
+fn schedule(schedule: &Schedule) -> String {
+    match schedule {
+        Schedule::Exponential { base, factor, cap, jitter, .. } => {
+            format!("{} × {factor}ⁿ, at most {}, ± {jitter}", written(*base), written(*cap))
+        }
+        Schedule::Delays { delays, cap, jitter } => {
+            let delays: Vec<String> = delays.iter().map(|delay| written(*delay)).collect();
+            let cap = cap.map(|cap| format!(", at most {}", written(cap))).unwrap_or_default();
+            format!("{}{cap}, ± {jitter}", delays.join(", "))
+        }
+    }
+}
+
+/// Both ends, and the queue.
+fn ends(list: &mut List, settings: &Settings, lane: &LaneSettings) {
+    if let Some(store) = settings.stores.get(&lane.store) {
+        list.add(&format!("stores.{}.url", lane.store), masked_url(store.url.reveal()));
+        list.maybe(&format!("stores.{}.connections", lane.store), store.connections);
+        let listen = store.listen_url.as_ref().map(|url| masked_url(url.reveal()));
+        list.maybe(&format!("stores.{}.listen_url", lane.store), listen);
+    }
+    if let Some(target) = settings.transports.get(&lane.transport) {
+        let key = |name: &str| format!("transports.{}.{name}", lane.transport);
+        list.add(&key("url"), masked_url(target.url.reveal()));
+        for (name, value) in target.beside() {
+            list.add(&key(&name), if is_secret(&name) { MASK } else { &value });
+        }
+        if let Some(reliable) = &target.reliable {
+            let senders: Vec<&str> = reliable.senders.iter().map(|sender| sender.value.as_str()).collect();
+            list.add(&key("senders"), senders.join(", "));
+        }
+    }
+    if let Some((name, queue)) = lane.queue.as_ref().and_then(|name| settings.queues.get_key_value(name)) {
+        list.add(&format!("queues.{name}.url"), masked_url(queue.url.reveal()));
+        list.add(&format!("queues.{name}.queue"), &queue.queue);
+    }
+}
+
+fn mail(list: &mut List, lane: &LaneSettings) {
+    let mail = &lane.mail;
+    list.maybe("mail.from", mail.from.as_ref());
+    list.maybe("mail.domain", mail.domain.as_ref());
+    list.maybe("mail.bounces", mail.bounces.as_ref());
+    list.maybe("mail.templates", mail.templates.as_ref().map(|path| path.display().to_string()));
+    list.maybe("mail.locale", mail.locale.as_ref());
+    list.add("mail.recipient_limit", mail.recipient_limit);
+    list.add("mail.size_limit", size(mail.size_limit));
+    for dkim in &mail.dkim {
+        list.add("mail.dkim", format_args!("{}, selector {}, key {MASK}", dkim.domain, dkim.selector));
+    }
+    list.maybe("mail.manage_url", mail.manage_url.as_ref());
+    list.maybe("mail.unsubscribe_url", mail.unsubscribe_url.as_ref());
+    list.maybe("mail.time_zone", mail.time_zone.as_ref());
+}
+
+fn records(list: &mut List, lane: &LaneSettings) {
+    list.maybe("payload_limit", lane.records.payload_limit.map(size));
+    list.maybe("cloud_events", lane.records.cloud_events.as_ref());
+    list.maybe(
+        "dead_letter",
+        lane.records.dead_letter.as_ref().map(|letter| match letter {
+            DeadLetter::Usual => "true",
+            DeadLetter::Suffix(suffix) => suffix,
+        }),
+    );
+}
+
+fn emails(list: &mut List, lane: &LaneSettings) {
+    let emails = &lane.emails;
+    list.maybe("emails.base", emails.base.as_ref().map(|path| path.display().to_string()));
+    list.maybe("emails.folder", emails.folder.as_ref().map(|path| path.display().to_string()));
+    list.maybe("emails.remove_files_after", emails.remove_files_after.map(written));
+    list.maybe("emails.callback_url", emails.callback_url.as_deref().map(masked_url));
+    list.secret("emails.callback_secret", emails.callback_secret.as_ref());
+    list.secret("emails.callback_old_secret", emails.callback_old_secret.as_ref());
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0 => "0".to_owned(),
+        _ if bytes.is_multiple_of(1 << 30) => format!("{}GB", bytes >> 30),
+        _ if bytes.is_multiple_of(1 << 20) => format!("{}MB", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{}KB", bytes >> 10),
+        _ => bytes.to_string(),
+    }
+}
+
+/// Could an option of this name open something?
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let words = ["password", "secret", "token", "key", "credential"];
+    words.iter().any(|word| name.contains(word)) && !name.ends_with("_file")
+}
+
+/// A URL without its password, and without the options that could be one. What can't be read is masked as a whole.
+fn masked_url(text: &str) -> String {
+    let Ok(mut url) = url::Url::parse(text) else {
+        // `host1,host2` is no URL for the library; `sqlite:` and `file:` are.
+        return without_password(text);
+    };
+    if url.password().is_some() && url.set_password(Some("MASKED")).is_err() {
+        return MASK.to_owned();
+    }
+    let pairs: Vec<(String, String)> =
+        url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+    if pairs.iter().any(|(name, _)| is_secret(name)) {
+        let mut query = url.query_pairs_mut();
+        query.clear();
+        for (name, value) in &pairs {
+            query.append_pair(name, if is_secret(name) { "MASKED" } else { value });
+        }
+    }
+    url.to_string().replace("MASKED", MASK)
+}
+
+fn without_password(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    match rest.rsplit_once('@') {
+        Some((_, hosts)) => format!("{scheme}://{MASK}@{hosts}"),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_url_shows_what_opens_it() {
+        for (text, shown) in [
+            ("postgres://app:hunter2@db/app?sslmode=require", "postgres://app:••••••@db/app?sslmode=require"),
+            ("smtp://u:p%40ss@mail.example:587", "smtp://u:••••••@mail.example:587"),
+            ("kafka://u:hunter2@a:9092,b:9092", "kafka://••••••@a:9092,b:9092"),
+            (
+                "sqs://eu?access_key=AKIA&secret_key=hunter2&batch=5",
+                "sqs://eu?access_key=••••••&secret_key=••••••&batch=5",
+            ),
+            ("sqlite:shop.db", "sqlite:shop.db"),
+            ("file:outbox", "file:outbox"),
+            ("webhook://?allow=127.0.0.0/8", "webhook://?allow=127.0.0.0/8"),
+        ] {
+            assert_eq!(masked_url(text), shown);
+        }
+        assert!(
+            is_secret("password") && is_secret("api_key") && !is_secret("ca_file") && !is_secret("batch")
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! What the API tells of rows of a running lane: what it knows only while it runs, and what was sent already.
+
+use serde_json::Value;
+
+use super::{asked, first_key};
+use crate::rig::hooks::{Receiver, Reply};
+use crate::shop::{SQLITE, Shop, eventually};
+
+const HOOKS: &str = r#"
+[server]
+api = "main"
+[stores.main]
+url = "sqlite:app.db"
+[transports.hooks]
+url = "webhook://?allow=127.0.0.0/8"
+[lanes.jobs]
+contract = "dispatch_jobs"
+poll = "50ms"
+"#;
+
+fn open(shop: &Shop) -> (crate::shop::Running, String) {
+    shop.run(&["migrate"]).fine();
+    let running = shop.start();
+    let key = first_key(&running);
+    eventually("the API is open", || {
+        (asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null).0 == 200).then_some(())
+    });
+    (running, key)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn j09_a_row_tells_that_the_breaker_of_its_host_is_open_and_until_when() {
+    let receiver = Receiver::start(|_, _| Reply::status(500).saying("out of order")).await;
+    let shop = Shop::new(Some(HOOKS));
+    let (running, key) = open(&shop);
+    let url = receiver.url("hook");
+    let send = || {
+        let arguments = ["send", "webhook", &url, "--code", "a:b:c:d", "--payload", "{}"];
+        shop.run(&arguments).fine().out.trim().to_owned()
+    };
+    let ids: Vec<String> = (0..8).map(|_| send()).collect();
+    let told = eventually("a row tells of its host's breaker", || {
+        ids.iter().find_map(|id| {
+            let path = format!("/api/v1/lanes/jobs/rows/{id}");
+            let (_, row) = asked(&running, &key, "GET", &path, &Value::Null);
+            row["waiting"].as_str().is_some_and(|text| text.contains("breaker open for")).then_some(row)
+        })
+    });
+    let text = told["waiting"].as_str().expect("words");
+    let host = url.trim_start_matches("http://").split('/').next().expect("a host").to_owned();
+    assert!(text.contains(&host) && text.contains("for another "), "{text}");
+    assert!(told["waitingUntil"].as_str().is_some_and(|until| until.ends_with('Z')), "{told}");
+    let attempted = eventually("an attempt is told as a sentence", || {
+        ids.iter().find_map(|id| {
+            let path = format!("/api/v1/lanes/jobs/rows/{id}");
+            let (_, row) = asked(&running, &key, "GET", &path, &Value::Null);
+            let entries = row["timeline"].as_array()?.clone();
+            entries.into_iter().find(|entry| entry["body"] == "out of order")
+        })
+    });
+    let what = attempted["what"].as_str().expect("words");
+    assert_eq!(what, format!("Attempt 1: 500 Internal Server Error from {host}"));
+}
+
+#[tokio::test]
+async fn a_mail_that_was_sent_is_still_shown() {
+    let shop = Shop::new(Some(&format!("{SQLITE}[server]\napi = \"main\"\n")));
+    let (running, key) = open(&shop);
+    let id = shop
+        .run(&["send", "mail", "--to", "ada@example.net", "--subject", "Order 17", "--text", "Sent"])
+        .fine();
+    let id = id.out.trim().to_owned();
+    let pool = shop.sql().await;
+    eventually("it is sent", || (shop.mails() == 1).then_some(()));
+    // As a relay's answer leaves it, recipient by recipient.
+    sqlx::query("UPDATE mail_outbox SET recipient_results = ?")
+        .bind(r#"[{"address":"ada@example.net","result":"accepted","reply":"250 ok"}]"#)
+        .execute(&pool)
+        .await
+        .unwrap();
+    let row = eventually("its row says so", || {
+        let (_, row) = asked(&running, &key, "GET", &format!("/api/v1/lanes/mail/rows/{id}"), &Value::Null);
+        (row["role"] == "delivered").then_some(row)
+    });
+    assert_eq!((&row["message"]["kind"], &row["message"]["subject"]), (&"mail".into(), &"Order 17".into()));
+    let told = row["timeline"].as_array().expect("entries").last().expect("one").clone();
+    assert_eq!((&told["what"], &told["tone"]), (&"Delivered".into(), &"good".into()));
+    for file in ["mail.html", "mail.eml"] {
+        let path = format!("/api/v1/lanes/mail/rows/{id}/{file}");
+        assert_eq!(asked(&running, &key, "GET", &path, &Value::Null).0, 200, "{file}");
+    }
+}
+
+#[tokio::test]
+async fn the_settings_in_force_are_whole_and_hold_no_secret() {
+    let settings = SQLITE.replace("file:outbox", "smtp://u5er:hunter2@127.0.0.1:1");
+    let shop = Shop::new(Some(&format!("{settings}attempts = {{ max = 7 }}\n[server]\napi = \"main\"\n")));
+    let (running, key) = open(&shop);
+    let (_, lane) = asked(&running, &key, "GET", "/api/v1/lanes/mail", &Value::Null);
+    let all = lane["settings"].as_array().expect("a list");
+    let value = |key: &str| all.iter().find(|one| one["key"] == key).map(|one| one["value"].clone());
+    for (key, wanted) in [
+        ("attempts.max", "7"),
+        ("poll", "50ms"),
+        ("mail.from", "shop@example.com"),
+        ("stores.main.url", "sqlite:app.db"),
+        ("transports.out.url", "smtp://u5er:••••••@127.0.0.1:1"),
+    ] {
+        assert_eq!(value(key), Some(wanted.into()), "{key} of {lane}");
+    }
+    for key in ["contract", "stage", "timeout", "lease.for", "retry", "claim.order", "mail.size_limit"] {
+        assert!(value(key).is_some(), "{key} of {lane}");
+    }
+    assert!(!lane.to_string().contains("hunter2"), "{lane}");
+}

@@ -1,0 +1,88 @@
+//! One attempt on record, as a sentence: what was answered, by whom, how long it took, and what came next.
+
+use axum::http::StatusCode;
+use postrider_hub::Moment;
+use postrider_seams::inspect::Recorded;
+
+use super::cut;
+use super::timeline::{SHOWN, Story, TimelineEntry, facts, value};
+use crate::overview::span;
+
+/// What the sentence and the answer say already.
+const TOLD: [&str; 9] = [
+    "id",
+    "job_id",
+    "attempt_number",
+    "status",
+    "response_code",
+    "response_body",
+    "duration_millis",
+    "error_message",
+    "created_at",
+];
+
+pub(super) fn is_attempt(record: &Recorded) -> bool {
+    value(record, "attempt_number").is_some()
+}
+
+/// `next` is the attempt after this one.
+pub(super) fn attempt(story: &Story<'_>, record: &Recorded, next: Option<&Recorded>) -> TimelineEntry {
+    let number = value(record, "attempt_number").unwrap_or("?");
+    let is_good = value(record, "status") == Some("SUCCESS");
+    let took = value(record, "duration_millis").map(|millis| format!("{millis} ms"));
+    let why = value(record, "error_message").filter(|_| !is_good).map(|why| cut(why, SHOWN).0);
+    let parts: Vec<String> = [took, why, then(story, record, next, is_good)].into_iter().flatten().collect();
+    TimelineEntry {
+        at: record.at.map(Moment::from_micros),
+        what: format!("Attempt {number}: {}", came_to(story, record)),
+        detail: (!parts.is_empty()).then(|| parts.join(" · ")),
+        tone: if is_good { "good" } else { "bad" },
+        body: value(record, "response_body").map(|body| cut(body, SHOWN).0),
+        facts: facts(record, &TOLD),
+    }
+}
+
+/// `503 Service Unavailable from shop.example`.
+fn came_to(story: &Story<'_>, record: &Recorded) -> String {
+    let host = story.host().unwrap_or("its target");
+    if let Some(code) = value(record, "response_code") {
+        let known = code.parse::<u16>().ok().and_then(|code| StatusCode::from_u16(code).ok());
+        let words = known.and_then(|code| code.canonical_reason()).map(|words| format!(" {words}"));
+        return format!("{code}{} from {host}", words.unwrap_or_default());
+    }
+    match value(record, "status").unwrap_or("unknown") {
+        "SUCCESS" => format!("taken by {host}"),
+        "TIMEOUT" => format!("no answer from {host} in time"),
+        "CONNECTION_ERROR" if value(record, "error_message") == Some("worker lost") => {
+            "whether it arrived is not known".to_owned()
+        }
+        "CONNECTION_ERROR" => format!("no connection to {host}"),
+        "CLIENT_ERROR" => "not sent: the job itself is at fault".to_owned(),
+        other => other.replace('_', " ").to_lowercase(),
+    }
+}
+
+/// What came after a failure.
+fn then(story: &Story<'_>, record: &Recorded, next: Option<&Recorded>, is_good: bool) -> Option<String> {
+    if is_good {
+        return None;
+    }
+    if let Some(next) = next {
+        // An attempt's time is that of its end.
+        let took: i64 =
+            value(next, "duration_millis").and_then(|millis| millis.parse().ok()).unwrap_or(0) * 1000;
+        let later = next.at.zip(record.at).map(|(next, at)| next - took - at)?;
+        #[expect(clippy::cast_precision_loss, reason = "a span for people")]
+        return Some(format!("tried again {} later", span(later.max(0) as f64 / 1e6)));
+    }
+    match (story.role, story.row.due_in) {
+        ("ready", Some(left)) if left > 0 => {
+            #[expect(clippy::cast_precision_loss, reason = "a span for people")]
+            let left = span(left as f64 / 1e6);
+            Some(format!("next try in {left}"))
+        }
+        ("ready", _) => Some("to be tried again now".to_owned()),
+        ("failed", _) => Some("not tried again".to_owned()),
+        _ => None,
+    }
+}
