@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use access::{AccountCommand, CredentialArgs, KeyCommand, KeyCreateArgs, SecretCommand};
-pub use rows::{CancelArgs, LaneArgs, ListArgs, RequeueArgs, ShowArgs};
+pub use rows::{LaneArgs, ListArgs, MoveArgs, ShowArgs};
 pub use send::{MailArgs, RecordArgs, SendCommand, WebhookArgs};
 
 /// Drains outbox tables: delivers the rows that an application wrote, and never loses one.
@@ -55,9 +55,11 @@ pub enum Command {
     /// Show one row, all its columns
     Show(ShowArgs),
     /// Put rows back to be tried, with a fresh budget of attempts
-    Requeue(RequeueArgs),
+    Requeue(MoveArgs),
     /// Cancel rows, where the contract has a cancelled state
-    Cancel(CancelArgs),
+    Cancel(MoveArgs),
+    /// Hand claimed rows back before their lease ends, unspent; a worker that still holds one may have delivered it
+    Release(MoveArgs),
     /// Stop a lane from claiming, on every instance; what is under way is finished
     Pause(LaneArgs),
     /// Let a paused lane go on

@@ -2,7 +2,6 @@
 
 mod account;
 mod bench;
-mod cancel;
 pub mod check;
 mod completions;
 mod contract;
@@ -10,9 +9,9 @@ mod key;
 mod list;
 mod manual;
 mod migrate;
+mod moves;
 mod pause;
 mod purge;
-mod requeue;
 mod run;
 mod secret;
 mod send;
@@ -26,6 +25,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use postrider_seams::inspect::Verb;
 use postrider_seams::migrate::Options;
 use postrider_seams::{queue, transport};
 use postrider_secrets::Keyring;
@@ -56,8 +56,9 @@ pub async fn obey(cli: Cli) -> Result<(), Failure> {
         Command::Status(args) => status::run(&Desk::open(config)?, &args).await,
         Command::List(args) => list::run(&Desk::open(config)?, &args).await,
         Command::Show(args) => show::run(&Desk::open(config)?, &args).await,
-        Command::Requeue(args) => requeue::run(&Desk::open(config)?, &args).await,
-        Command::Cancel(args) => cancel::run(&Desk::open(config)?, &args).await,
+        Command::Requeue(args) => moves::run(&Desk::open(config)?, &args, Verb::Requeue).await,
+        Command::Cancel(args) => moves::run(&Desk::open(config)?, &args, Verb::Cancel).await,
+        Command::Release(args) => moves::run(&Desk::open(config)?, &args, Verb::Release).await,
         Command::Pause(args) => pause::run(&Desk::open(config)?, &args, true).await,
         Command::Resume(args) => pause::run(&Desk::open(config)?, &args, false).await,
         Command::Purge(args) => purge::run(&Desk::open(config)?, &args).await,

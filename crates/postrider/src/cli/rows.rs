@@ -46,7 +46,7 @@ pub struct ShowArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct RequeueArgs {
+pub struct MoveArgs {
     pub lane: String,
     /// The rows' ids
     #[arg(required_unless_present = "state", conflicts_with = "state")]
@@ -57,20 +57,6 @@ pub struct RequeueArgs {
     /// Only those that changed within this time: 30m, 12h, 7d
     #[arg(long, value_name = "AGE", requires = "state")]
     pub since: Option<String>,
-    /// Only say how many rows it would move
-    #[arg(long)]
-    pub preview: bool,
-    /// One JSON object
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct CancelArgs {
-    pub lane: String,
-    /// The rows' ids
-    #[arg(required = true)]
-    pub ids: Vec<String>,
     /// Only say how many rows it would move
     #[arg(long)]
     pub preview: bool,

@@ -1,0 +1,134 @@
+//! `requeue`, `cancel`, `release`: rows moved by hand, by id or by state.
+
+use std::time::Duration;
+
+use postrider_seams::inspect::{Preview, Verb, Which};
+use postrider_seams::store;
+use serde_json::json;
+
+use super::{Desk, known_state};
+use crate::cli::MoveArgs;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::settings::{LaneSettings, duration};
+use crate::wiring::Table;
+
+const CHUNK: u32 = 500;
+
+/// What was done, in one word.
+fn done(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Requeue => "requeued",
+        Verb::Cancel => "cancelled",
+        Verb::Release => "released",
+    }
+}
+
+fn counts(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Requeue => "rows requeued",
+        Verb::Cancel => "rows cancelled",
+        Verb::Release => "rows released",
+    }
+}
+
+pub async fn run(desk: &Desk, args: &MoveArgs, verb: Verb) -> Result<(), Failure> {
+    let lane = desk.lane(&args.lane)?;
+    possible(lane, verb, args.state.as_deref())?;
+    let since = match &args.since {
+        None => None,
+        Some(text) => Some(duration(text).ok_or_else(|| {
+            Failure::Misuse(format!("--since `{text}`: expected an age such as 30m, 12h or 7d"))
+        })?),
+    };
+    let (_, table) = desk.table(&args.lane).await?;
+    let output = Output::new(args.json);
+    let which = chosen(args, since);
+    if args.preview {
+        return previewed(output, &lane.name, table.preview(verb, &which).await?);
+    }
+    let expected = match &args.state {
+        // Only to say how much is left: who can't see it needs no count.
+        Some(state) if since.is_none() && Progress::is_seen(output) => counted(&*table, state).await?,
+        _ => None,
+    };
+    let mut progress = Progress::new(counts(verb), expected, output);
+    loop {
+        let moved = moved(&*table, verb, &which).await?;
+        progress.add(moved);
+        if moved == 0 || args.state.is_none() {
+            break;
+        }
+    }
+    progress.finish();
+    told(output, lane, args, verb, progress.done())
+}
+
+/// Has the contract such a move, from that state?
+fn possible(lane: &LaneSettings, verb: Verb, state: Option<&str>) -> Result<(), Failure> {
+    let contract = &lane.contract;
+    let moves = verb.moves(contract, &contract.stages[lane.stage]);
+    if moves.is_empty() {
+        let why = match verb {
+            Verb::Cancel => "has no cancelled state: its rows can't be cancelled",
+            Verb::Release => "has no state for claimed rows: their claim ends with its lease",
+            Verb::Requeue => "has no way back for finished rows",
+        };
+        return Err(Failure::Misuse(format!("contract `{}` {why}", contract.name)));
+    }
+    let Some(state) = state else { return Ok(()) };
+    known_state(lane, state)?;
+    let names: Vec<&str> = moves.iter().map(|(from, _)| contract.state(*from).name.as_str()).collect();
+    if names.contains(&state) {
+        return Ok(());
+    }
+    let (verb, names) = (verb.name(), names.join(", "));
+    Err(Failure::Misuse(format!("rows in `{state}` can't be moved by {verb}; those in {names} can")))
+}
+
+fn chosen(args: &MoveArgs, since: Option<Duration>) -> Which {
+    match &args.state {
+        None => Which::Ids(args.ids.clone()),
+        Some(state) => Which::State { state: state.clone(), since, limit: CHUNK },
+    }
+}
+
+async fn moved(table: &dyn Table, verb: Verb, which: &Which) -> Result<u64, store::Error> {
+    match verb {
+        Verb::Requeue => table.requeue(which).await,
+        Verb::Cancel => table.cancel(which).await,
+        Verb::Release => table.release(which).await,
+    }
+}
+
+fn told(output: Output, lane: &LaneSettings, args: &MoveArgs, verb: Verb, moved: u64) -> Result<(), Failure> {
+    let asked = args.ids.len() as u64;
+    if moved < asked {
+        let (left, name) = (asked - moved, verb.name());
+        output.note(format_args!(
+            "{left} of {asked} rows are missing, or not in a state that {name} moves them from"
+        ));
+    }
+    if verb == Verb::Release && moved > 0 {
+        output.note("a worker that still holds one of them may have delivered it: it may go twice");
+    }
+    let mut object = json!({ "lane": lane.name, done(verb): moved });
+    if args.state.is_none() {
+        object["asked"] = asked.into();
+    }
+    output.data(object, moved)
+}
+
+/// What would be moved: a number, which stops at 10,000.
+fn previewed(output: Output, lane: &str, preview: Preview) -> Result<(), Failure> {
+    let over = if preview.more { "over " } else { "" };
+    output.note(format_args!("{over}{} rows would be moved; nothing was", preview.rows));
+    output.data(json!({ "lane": lane, "matched": preview.rows, "more": preview.more }), preview.rows)
+}
+
+/// How many rows are in the state; `None` where they are too many to count.
+async fn counted(table: &dyn Table, state: &str) -> Result<Option<u64>, Failure> {
+    let counts = table.census().await?;
+    Ok(counts.iter().find(|count| count.state == state && !count.more).map(|count| count.rows))
+}
