@@ -55,6 +55,15 @@ must((await client.locator('#nav').getByText('Overview').count()) === 0, "a clie
 must((await send(client, 'GET', '/api/v1/overview', true)) === 403, "a client's key saw the overview");
 must((await send(client, 'GET', `/api/v1/dispatch-jobs/${input.dead}`, true)) === 404, "a client's key saw another client's job");
 
+// A producer sees that a job is there, and nothing of what another key put into it; and no rows at all.
+const producer = await tab({ key: input.producer });
+await go(producer, `/jobs/${input.dead}`, input.dead);
+await producer.getByText('None, or not yours to see.').waitFor();
+must(!(await producer.locator('main').textContent()).includes('19.90'), "a producer's page shows another's payload");
+for (const path of ['rows', `rows/${input.dead}`])
+  must((await send(producer, 'GET', `/api/v1/lanes/webhooks/${path}`, true)) === 403, `a producer saw ${path}`);
+must((await send(producer, 'POST', `/api/v1/dispatch-jobs/${input.dead}/retry`, true)) === 403, 'a producer retried a job');
+
 // A cookie that nobody gave opens nothing; a wrong key is told so.
 const forger = await tab();
 await forger.context().addCookies([{ name: cookie.name, value: `${cookie.value.slice(0, -4)}AAAA`, url: base }]);

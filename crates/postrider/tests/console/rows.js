@@ -70,14 +70,24 @@ await button(page, 'Cancel').click();
 await dialog.getByRole('button', { name: /^Cancel 1 row/ }).click();
 await toast(page, 'Cancel: 1 row moved');
 await go(page, '/lanes/mail?state=dispatching', 'mail');
-await page
-  .getByLabel(/^Select \d/)
-  .first()
-  .check();
+const claimed = page.getByLabel(/^Select \d/).first();
+const held = (await claimed.getAttribute('aria-label')).replace('Select ', '');
+const watcher = await tab({ key: input.admin });
+await go(watcher, `/lanes/mail/rows/${held}`, held);
+await watcher.getByText('its lease ends in').waitFor();
+await button(watcher, 'Text').click();
+await watcher.evaluate(() => scrollTo(0, 60));
+await claimed.check();
 await page.getByText('1 row selected').waitFor();
 await button(page, 'Release').click();
 await dialog.getByRole('button', { name: /^Release 1 row/ }).click();
 await toast(page, 'Release: 1 row moved');
+
+// Its own page follows by itself, and leaves alone what did not change.
+await watcher.locator('.heading .mark', { hasText: 'sent' }).waitFor();
+await watcher.locator('.timeline').getByText('Delivered').waitFor();
+const kept = await watcher.evaluate(() => [document.activeElement.textContent, scrollY]);
+must(kept[0] === 'Text' && kept[1] === 60, `focus and scroll became ${kept}`);
 
 // The lane pauses, that is taken back, and it pauses again.
 await go(page, '/lanes/mail', 'mail');

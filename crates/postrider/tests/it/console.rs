@@ -90,8 +90,9 @@ async fn a_role_is_offered_what_it_may_do_and_refused_the_rest() {
     let viewer = site.key("viewer", &["viewer"]);
     let viewer_id = site.one("SELECT id FROM postrider_api_keys WHERE name = 'viewer'").await;
     let client = site.key("acme", &["viewer", "--client", "acme"]);
-    let wrong =
-        look("roles", &site.input(json!({ "viewer": viewer, "viewerId": viewer_id, "client": client })));
+    let producer = site.key("producer", &["producer"]);
+    let keys = json!({ "viewer": viewer, "viewerId": viewer_id, "client": client, "producer": producer });
+    let wrong = look("roles", &site.input(keys));
     assert_eq!(wrong, json!([]), "{}", site.running.log());
     let paused = site.one("SELECT count(*)::text FROM postrider_audit WHERE entity = 'lane'").await;
     assert_eq!(paused, "1", "only the admin's pause, with its token, is on record");

@@ -23,6 +23,7 @@ const ASSETS: &[Asset] = assets![
     "js/accounts.js",
     "js/api.js",
     "js/apikeys.js",
+    "js/attempts.js",
     "js/audit.js",
     "js/check.js",
     "js/dialog.js",
@@ -30,6 +31,7 @@ const ASSETS: &[Asset] = assets![
     "js/events.js",
     "js/figures.js",
     "js/form.js",
+    "js/fresh.js",
     "js/icons.js",
     "js/job.js",
     "js/jobs.js",
@@ -55,7 +57,9 @@ const ASSETS: &[Asset] = assets![
     "js/subscriptions.js",
     "js/table.js",
     "js/theme.js",
+    "js/timeline.js",
     "js/toast.js",
+    "js/waiting.js",
     "js/words.js",
 ];
 

@@ -214,7 +214,7 @@ async fn jobs(sql: &Sql, receiver: &str) {
         sql.must(&format!(
             "INSERT INTO dispatch_attempts (id, job_id, attempt_number, attempted_at, completed_at, duration_millis, status, response_code, \
              response_body, error_message, error_type) VALUES ('0HZXEQ5Y8JA0{number}', '0HZXEQ5Y8JD00', {number}, \
-             now() - {number} * interval '10 min', now() - {number} * interval '10 min', 118 + {number}, 'SERVER_ERROR', 503, \
+             now() - (4 - {number}) * interval '10 min', now() - (4 - {number}) * interval '10 min', 118 + {number}, 'SERVER_ERROR', 503, \
              '{{\"error\":\"busy\"}}', '503: the target is busy', 'TRANSIENT')"
         ))
         .await;

@@ -47,8 +47,8 @@ async function ask(method, path, body) {
   }
 }
 
-async function call(method, path, body) {
-  busy(1);
+async function call(method, path, body, shown = 1) {
+  busy(shown);
   try {
     const answer = await ask(method, path, body);
     const text = await answer.text();
@@ -57,7 +57,7 @@ async function call(method, path, body) {
     if (!answer.ok) throw new Refused(said, answer.status);
     return said;
   } finally {
-    busy(-1);
+    busy(-shown);
   }
 }
 
@@ -67,6 +67,8 @@ const query = (parameters) => {
 };
 
 export const get = (path, parameters) => call("GET", `/api/v1${path}${query(parameters)}`);
+/** The same without a sign that something is loaded: for looks that nobody asked for. */
+export const peek = (path, parameters) => call("GET", `/api/v1${path}${query(parameters)}`, undefined, 0);
 export const post = (path, body) => call("POST", `/api/v1${path}`, body);
 export const replace = (path, body) => call("PUT", `/api/v1${path}`, body);
 export const segment = encodeURIComponent;

@@ -3,6 +3,10 @@
 import { h, say } from "./dom.js";
 import { rate, rows, span } from "./words.js";
 
+/** Whose figures they are. */
+export const WHOSE =
+  "Delivered/s, failed/s and the plots are of the instance that answers you, since its start. Rows waiting and in flight, the oldest due row and the states are the database's: of all instances together.";
+
 /** What is told of a lane: [label, how it is said, when it is bad]. */
 const FIGURES = [
   ["Waiting", (lane) => rows(lane.backlog.rows, lane.backlog.more), () => false],

@@ -1,13 +1,17 @@
-// One webhook job: the request, every answer, and what may be done with it.
+// One webhook job: why it waits, the request, every answer, and what may be done with it; looked at again while it is seen.
 
-import { get, may, post, segment } from "./api.js";
+import { get, may, peek, post, seesLanes, segment } from "./api.js";
+import { story } from "./attempts.js";
 import { confirm } from "./dialog.js";
 import { again, h } from "./dom.js";
+import { follow, part } from "./fresh.js";
 import { status } from "./jobs.js";
+import { laneOf } from "./live.js";
 import { button, code, facts, heading, notice, section, when } from "./parts.js";
-import { timeline } from "./row.js";
+import { timeline } from "./timeline.js";
 import { attempt, toast } from "./toast.js";
-import { pretty } from "./words.js";
+import { waiting } from "./waiting.js";
+import { masked, pretty } from "./words.js";
 
 const VERBS = { ERROR: ["retry", "complete", "cancel"], PENDING: ["cancel"], QUEUED: ["cancel"], IN_PROGRESS: ["cancel"] };
 const TITLES = { retry: "Retry", cancel: "Cancel", complete: "Mark as completed" };
@@ -15,31 +19,64 @@ const ASKED = {
   cancel: "It is never delivered. An attempt under way may still arrive. This can't be taken back.",
   complete: "You vouch for it: it counts as delivered, and is not tried again.",
 };
+const ENDED = ["COMPLETED", "CANCELLED"];
 
-export async function job(_, id) {
-  const seen = await get(`/dispatch-jobs/${segment(id)}`);
-  const verbs = may("operator") ? (VERBS[seen.status] ?? []) : [];
+export async function job(page, id) {
+  const path = `/dispatch-jobs/${segment(id)}`;
+  const parts = {
+    head: part(head),
+    wait: part(({ lane, row, lastError, status: now }) => [
+      lastError && notice(now === "ERROR" && !row?.waiting ? "bad" : "warn", lastError),
+      row && waiting(`/lanes/${segment(lane)}`, row),
+    ]),
+    request: part((seen) => section("Request", request(seen))),
+    story: part((moves) => section("Attempts", timeline(moves))),
+    about: part((seen) => section("About it", facts(about(seen)))),
+  };
+  const show = async (seen) => {
+    parts.head.show({ id: seen.id, status: seen.status, nextAttemptAt: seen.nextAttemptAt, code: seen.code });
+    parts.request.show({ ...seen, attempts: null });
+    parts.story.show(story(seen));
+    parts.about.show({ ...seen, attempts: null, payload: null });
+    parts.wait.show(await standing(seen));
+  };
+  const first = await get(path);
+  await show(first);
+  follow(page, path, first, (seen) => !ENDED.includes(seen.status), show);
   return [
-    heading(seen.id, {
-      trail: [["#/jobs", "Jobs"]],
-      marks: [status(seen)],
-      under: seen.code,
-      actions: verbs.map((verb) => button(TITLES[verb], act(seen.id, verb), { retry: "primary", cancel: "danger" }[verb])),
-    }),
-    seen.lastError && notice(seen.status === "ERROR" ? "bad" : "warn", seen.lastError),
+    parts.head.node,
+    parts.wait.node,
     h(
       "div",
       { class: "split wide-left" },
-      h("div", { class: "stack" }, section("Request", request(seen))),
-      h(
-        "div",
-        { class: "stack" },
-        section("Attempts", timeline((seen.attempts ?? []).map(told))),
-        section("About it", facts(about(seen))),
-      ),
+      h("div", { class: "stack" }, parts.request.node),
+      h("div", { class: "stack" }, parts.story.node, parts.about.node),
     ),
   ];
 }
+
+/** Why it waits: its lane knows, for those who may see lanes. */
+async function standing({ id, status: now, lastError }) {
+  const lane = seesLanes() && !ENDED.includes(now) ? laneOf("dispatch_jobs") : null;
+  const row = lane ? await peek(`/lanes/${segment(lane)}/rows/${segment(id)}`).catch(() => null) : null;
+  const told = row?.waiting?.includes(lastError);
+  return {
+    lane,
+    status: now,
+    lastError: told || now === "COMPLETED" ? null : lastError,
+    row: row && { waiting: row.waiting, waitingBehind: row.waitingBehind, waitingUntil: row.waitingUntil },
+  };
+}
+
+const head = (seen) =>
+  heading(seen.id, {
+    trail: [["#/jobs", "Jobs"]],
+    marks: [status(seen)],
+    under: seen.code,
+    actions: (may("operator") ? (VERBS[seen.status] ?? []) : []).map((verb) =>
+      button(TITLES[verb], act(seen.id, verb), { retry: "primary", cancel: "danger" }[verb]),
+    ),
+  });
 
 const act = (id, verb) => () =>
   attempt(async () => {
@@ -58,7 +95,7 @@ const request = (job) => [
   Object.keys(job.headers ?? {}).length > 0 && [
     h("h3", {}, "Headers"),
     facts(
-      Object.entries(job.headers).map(([name, value]) => [h("code", {}, name), h("code", {}, value)]),
+      Object.entries(job.headers).map(([name, value]) => [h("code", {}, name), h("code", {}, masked(name, value))]),
       "wide",
     ),
   ],
@@ -87,13 +124,3 @@ const about = (job) => [
   ["Completed", when(job.completedAt)],
   ...(job.metadata ?? []).map((one) => [one.key, one.value]),
 ];
-
-const told = (one) => ({
-  at: one.attemptedAt,
-  tone: one.status === "SUCCESS" ? "good" : "bad",
-  what: `${one.attemptNumber}: ${[one.responseCode, one.status?.replaceAll("_", " ").toLowerCase()].filter(Boolean).join(" ")}`,
-  detail: [one.durationMillis !== null && one.durationMillis !== undefined && `${one.durationMillis} ms`, one.errorMessage]
-    .filter(Boolean)
-    .join(" · "),
-  body: one.responseBody || one.errorStackTrace || null,
-});

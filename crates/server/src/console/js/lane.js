@@ -2,7 +2,7 @@
 
 import { get, may, post, segment } from "./api.js";
 import { h, put, say } from "./dom.js";
-import { figures, sides } from "./figures.js";
+import { WHOSE, figures, sides } from "./figures.js";
 import { machine } from "./machine.js";
 import { button, facts, heading, health, section } from "./parts.js";
 import { plot } from "./plot.js";
@@ -43,7 +43,7 @@ export async function lane(page, name) {
     h(
       "div",
       { class: "split" },
-      h("section", { class: "card", "aria-label": "Figures" }, numbers.node, drawn.node, ends.node),
+      h("section", { class: "card", "aria-label": "Figures" }, numbers.node, drawn.node, ends.node, h("p", { class: "hint" }, WHOSE)),
       section("State machine", drawing.node),
     ),
     list.node,

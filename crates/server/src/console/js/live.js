@@ -18,6 +18,9 @@ export function watch(seen) {
 /** Whether there was one yet. */
 export const known = () => latest !== null;
 
+/** The lane that runs a contract; null where none is known. */
+export const laneOf = (contract) => latest?.lanes.find((lane) => lane.contract === contract)?.name ?? null;
+
 /** An overview that was asked for, as good as one that was sent. */
 export function heard(overview) {
   latest = overview;

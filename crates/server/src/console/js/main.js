@@ -1,7 +1,7 @@
 // Where one is, and what is shown there.
 //
-// Owns: the addresses and the life of a page. A page gets `{ parameters, live, find }`: what its address says besides, a
-// way to hear overviews while it is shown, and a place to name its search. What it left behind ends with it.
+// Owns: the addresses and the life of a page. A page gets `{ parameters, live, ends, find }`: what its address says besides,
+// a way to hear overviews while it is shown, what is to be done at its end, and a place to name its search.
 
 import { enter, seesLanes } from "./api.js";
 import { again, h, put } from "./dom.js";
@@ -58,6 +58,10 @@ async function show() {
     parameters,
     live: (seen) => {
       if (page === mine) mine.ends.push(watch(seen));
+    },
+    ends: (end) => {
+      if (page === mine) mine.ends.push(end);
+      else end();
     },
     find: (focus) => {
       mine.find = focus;

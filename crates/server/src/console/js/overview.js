@@ -2,12 +2,12 @@
 
 import { get, segment } from "./api.js";
 import { h, put } from "./dom.js";
-import { figures, sides } from "./figures.js";
+import { WHOSE, figures, sides } from "./figures.js";
 import { icon } from "./icons.js";
 import { heard, known } from "./live.js";
 import { empty, heading, healthTone, mark, notice } from "./parts.js";
 import { plot } from "./plot.js";
-import { plural } from "./words.js";
+import { minute, plural } from "./words.js";
 
 export async function overview({ live }) {
   if (!known()) heard(await get("/overview"));
@@ -31,7 +31,7 @@ export async function overview({ live }) {
   const none =
     cards.size === 0 &&
     empty("No lane runs here", "Name one in the settings file: ", h("code", {}, "[lanes.mail]"), ", then start Postrider again.");
-  return [heading("Overview"), attention, lanes, none];
+  return [heading("Overview"), attention, lanes, none || h("p", { class: "hint" }, WHOSE)];
 }
 
 const line = (note) =>
@@ -42,8 +42,9 @@ const line = (note) =>
     h("span", {}, note.lane && [h("a", { href: `#/lanes/${segment(note.lane)}` }, note.lane), ": "], bare(note)),
   );
 
-/** Without the lane's name at the start: it stands there as a link. */
-const bare = ({ lane, text }) => (lane && text.startsWith(`${lane}: `) ? text.slice(lane.length + 2) : text);
+/** In the reader's time zone. */
+const bare = ({ text, since }) =>
+  since ? text.replace(/ since (\d{4}-\d\d-\d\d )?\d\d:\d\d/, ` since ${minute(since)}`) : text;
 
 const calm = (lanes) =>
   lanes.length ? notice("good", `All well: ${plural(lanes.length, "lane")}, and nothing waits for you.`) : null;

@@ -1,37 +1,68 @@
-// One row: why it waits, what happened to it, what it carries, and every column as it is.
+// One row: why it waits, what happened to it, what it carries, and every column as it is; looked at again while it is seen.
 
 import { get, may, segment } from "./api.js";
 import { again, h } from "./dom.js";
+import { follow, part } from "./fresh.js";
 import { message } from "./message.js";
 import { move } from "./move.js";
-import { button, facts, heading, mark, notice, roleTone, section, when } from "./parts.js";
+import { button, facts, heading, mark, roleTone, section } from "./parts.js";
+import { timeline } from "./timeline.js";
+import { waiting } from "./waiting.js";
 
-export async function row(_, lane, id) {
+const MOVING = ["ready", "claimed", "waiting"];
+
+export async function row(page, lane, id) {
   const here = `/lanes/${segment(lane)}`;
-  const seen = await get(`${here}/rows/${segment(id)}`);
-  const verbs = may("operator")
-    ? seen.verbs.map((verb) =>
-        button(verb.title, () => move(here, verb, { ids: [seen.id] }, again), verb.name === "cancel" ? "danger" : "primary"),
-      )
-    : [];
+  const path = `${here}/rows/${segment(id)}`;
+  const parts = {
+    head: part((seen) => head(here, lane, seen)),
+    wait: part((seen) => waiting(here, seen)),
+    message: part((carried) => message(path, carried), lasting),
+    story: part((moves) => section("What happened", timeline(moves))),
+    columns: part((all) => section("Columns", columns(all))),
+  };
+  const show = (seen) => {
+    const { id: key, state, role, verbs, waiting: text, waitingBehind, waitingUntil } = seen;
+    parts.head.show({ id: key, state, role, verbs });
+    parts.wait.show({ waiting: text, waitingBehind, waitingUntil });
+    parts.message.show(seen.message);
+    parts.story.show(seen.timeline);
+    parts.columns.show(seen.columns);
+  };
+  const first = await get(path);
+  show(first);
+  follow(page, path, first, (seen) => MOVING.includes(seen.role), show);
   return [
-    heading(seen.id, {
-      trail: [
-        ["#/", "Overview"],
-        [`#${here}`, lane],
-      ],
-      marks: [mark(seen.state ?? "unknown", roleTone(seen.role))],
-      actions: verbs,
-    }),
-    seen.waiting && notice("wait", seen.waiting),
+    parts.head.node,
+    parts.wait.node,
     h(
       "div",
       { class: "split wide-left" },
-      h("div", { class: "stack" }, message(`${here}/rows/${segment(id)}`, seen.message)),
-      h("div", { class: "stack" }, section("What happened", timeline(seen.timeline)), section("Columns", columns(seen.columns))),
+      h("div", { class: "stack" }, parts.message.node),
+      h("div", { class: "stack" }, parts.story.node, parts.columns.node),
     ),
   ];
 }
+
+/** A mail that is not sent yet is composed for each look, with the time of day in it. */
+const lasting = (carried) => ({
+  ...carried,
+  headers: carried.headers.filter(({ name }) => !/^(date|dkim-signature)$/i.test(name)),
+});
+
+const head = (here, lane, seen) =>
+  heading(seen.id, {
+    trail: [
+      ["#/", "Overview"],
+      [`#${here}`, lane],
+    ],
+    marks: [mark(seen.state ?? "unknown", roleTone(seen.role))],
+    actions: may("operator")
+      ? seen.verbs.map((verb) =>
+          button(verb.title, () => move(here, verb, { ids: [seen.id] }, again), verb.name === "cancel" ? "danger" : "primary"),
+        )
+      : [],
+  });
 
 const columns = (all) =>
   facts(
@@ -41,22 +72,3 @@ const columns = (all) =>
     ]),
     "wide",
   );
-
-/** Attempts and moves, oldest first. */
-export function timeline(moves) {
-  if (!moves?.length) return h("p", { class: "soft" }, "Nothing yet: it was written, and waits.");
-  return h(
-    "ol",
-    { class: "timeline" },
-    moves.map((one) =>
-      h(
-        "li",
-        { class: one.tone },
-        h("div", { class: "what" }, h("strong", {}, one.what), when(one.at)),
-        one.detail && h("p", {}, one.detail),
-        one.facts?.length > 0 && facts(one.facts.map(({ name, value }) => [name, value])),
-        one.body && h("details", {}, h("summary", {}, "Answer"), h("pre", { tabindex: 0 }, one.body)),
-      ),
-    ),
-  );
-}

@@ -2,7 +2,7 @@
 //
 // What is looked for stands in the address, so that a row's page leads back to the same list.
 
-import { get, may, segment } from "./api.js";
+import { get, may, peek, segment } from "./api.js";
 import { h, put } from "./dom.js";
 import { button, mark, notice, roleTone, when } from "./parts.js";
 import { bar, nothing, query, tabs as byState } from "./search.js";
@@ -25,7 +25,8 @@ export function finder(page, here, about) {
   const search = bar(about, wanted, () => look());
   const tabs = byState(about, wanted, () => look());
   const acts = h("div", { class: "selection", role: "toolbar", "aria-label": "With these rows" });
-  const list = pages((cursor) => get(`${here}/rows`, { ...query(about, wanted), cursor, limit: LIMIT }), shown);
+  const ask = (cursor, quiet) => (quiet ? peek : get)(`${here}/rows`, { ...query(about, wanted), cursor, limit: LIMIT });
+  const list = pages(ask, shown, () => chosen.size > 0 || document.hidden);
 
   function look() {
     const kept = Object.entries(wanted).filter(
@@ -106,10 +107,19 @@ export function finder(page, here, about) {
     );
   }
 
+  /** Rows came or moved: the list follows, unless it is searched, which costs more. */
+  let census = "";
+  function count(states) {
+    tabs.count(states);
+    const now = JSON.stringify(states);
+    if (census && now !== census && !wanted.text) list.renew();
+    census = now;
+  }
+
   page.find(() => search.input.focus());
   list.first();
   return {
-    count: tabs.count,
+    count,
     node: h("section", { class: "rows", "aria-label": "Rows" }, tabs.node, search.node, list.frame, acts),
   };
 }

@@ -98,8 +98,8 @@ export function bar(about, wanted, look) {
       wanted.by === "error"
         ? "words of the error, among the newest 10,000 failed rows"
         : search?.prefix
-          ? "exact, or its beginning with a star: order-*"
-          : "exact";
+          ? `the whole ${NAMES[wanted.by] ?? wanted.by}, or its beginning with a star`
+          : `the whole ${NAMES[wanted.by] ?? wanted.by}`;
   };
   hint();
   const find = (event) => {

@@ -35,12 +35,36 @@ export function table(label, columns, items, line = () => ({})) {
   );
 }
 
-/** Pages of a list: `load(cursor)` gives `{ items, nextCursor }`, `show(found)` what is to be seen of it. */
-export function pages(load, show) {
+/** What tells two looks at a list apart: not that time has passed. */
+const told = ({ items, nextCursor, note }) =>
+  JSON.stringify([items.map((item) => ({ ...item, dueInSeconds: undefined })), nextCursor, note]);
+
+/**
+ * Pages of a list: `load(cursor, quiet)` gives `{ items, nextCursor }`, `show(found)` what is to be seen of it. `busy` says
+ * that somebody works with what is shown: then it is not renewed.
+ */
+export function pages(load, show, busy = () => false) {
   const frame = h("div", { class: "pages" });
   let before = [];
   let here;
   let latest = 0;
+  let seen = "";
+
+  function draw(cursor, found) {
+    seen = told(found);
+    put(frame, show(found), pager(cursor, found.nextCursor));
+  }
+
+  /** Looks again without a sign of it; what is the same stays, and so does the focus. */
+  async function renew() {
+    const mine = latest;
+    if (busy() || frame.hasAttribute("aria-busy")) return;
+    const found = await load(here, true).catch(() => null);
+    if (!found || latest !== mine || busy() || told(found) === seen) return;
+    const held = frame.contains(document.activeElement) && document.activeElement.getAttribute("href");
+    draw(here, found);
+    if (held) frame.querySelector(`a[href="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
+  }
 
   async function look(cursor) {
     const mine = ++latest;
@@ -49,7 +73,7 @@ export function pages(load, show) {
     try {
       const found = await load(cursor);
       if (latest !== mine) return;
-      put(frame, show(found), pager(cursor, found.nextCursor));
+      draw(cursor, found);
     } catch (error) {
       if (latest === mine)
         put(
@@ -82,5 +106,6 @@ export function pages(load, show) {
       return look();
     },
     same: () => look(here),
+    renew,
   };
 }

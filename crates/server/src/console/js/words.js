@@ -38,6 +38,20 @@ export function moment(text) {
   return Number.isNaN(time.getTime()) ? String(text) : time.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 }
 
+/** `14:05:09` of today, with its day of any other. */
+export function clock(text, now = new Date()) {
+  const time = new Date(text);
+  if (time.toDateString() !== now.toDateString()) return moment(text);
+  return time.toLocaleTimeString("en-GB");
+}
+
+/** `14:05` of today, with its day of any other. */
+export function minute(text, now = new Date()) {
+  const time = new Date(text);
+  const said = time.toLocaleTimeString("en-GB", { timeStyle: "short" });
+  return time.toDateString() === now.toDateString() ? said : `${time.toLocaleDateString("en-GB", { dateStyle: "medium" })}, ${said}`;
+}
+
 /** `4 min ago`, `in 2 h`. */
 export function ago(text, now = Date.now()) {
   const seconds = (now - new Date(text).getTime()) / 1000;
@@ -61,3 +75,7 @@ export function pretty(text) {
     return text ?? "";
   }
 }
+
+/** A header's value, unless it could open something. */
+export const masked = (name, value) =>
+  /authorization|cookie|token|secret|password|api[-_]?key/i.test(name) ? "••••••" : value;

@@ -1,0 +1,33 @@
+// What happened to a row or a job: its attempts and moves, oldest first, as sentences.
+
+import { h } from "./dom.js";
+import { facts, when } from "./parts.js";
+import { pretty } from "./words.js";
+
+const fold = (name, open, ...body) => h("details", { open }, h("summary", {}, name), body);
+
+const recorded = (all) =>
+  facts(
+    all.map(({ name, value }) => [h("code", {}, name), h("code", {}, value)]),
+    "wide",
+  );
+
+/** The newest answer is open: it is what one came for. */
+export function timeline(moves) {
+  if (!moves?.length) return h("p", { class: "soft" }, "Nothing yet: it was written, and waits.");
+  const newest = moves.findLastIndex((one) => one.body);
+  return h(
+    "ol",
+    { class: "timeline" },
+    moves.map((one, at) =>
+      h(
+        "li",
+        { class: new Date(one.at) > Date.now() ? "ahead" : one.tone },
+        h("div", { class: "what" }, h("strong", {}, one.what), when(one.at)),
+        one.detail && h("p", {}, one.detail),
+        one.body && fold("Answer", at === newest, h("pre", { tabindex: 0 }, pretty(one.body))),
+        one.facts?.length > 0 && fold("All that was recorded", false, recorded(one.facts)),
+      ),
+    ),
+  );
+}
