@@ -119,7 +119,8 @@ impl Kind {
     fn forbidden_outside(self) -> &'static [&'static str] {
         match self {
             Self::Contract => &["tokio", "async-trait", "sqlx", "axum", "hyper", "reqwest", "rand", "chrono"],
-            Self::Sql => &["tokio", "async-trait", "sqlx", "axum", "hyper", "reqwest"],
+            // Its store keeps the seams' own clock, and no more of a runtime.
+            Self::Sql => &["sqlx", "axum", "hyper", "reqwest"],
             Self::Seams | Self::Engine => &["sqlx", "axum", "hyper", "reqwest", "rustls", "clap"],
             Self::Store => &["axum", "hyper", "clap"],
             Self::Transport | Self::Queues | Self::Composers | Self::Mail => &["sqlx", "axum", "clap"],
