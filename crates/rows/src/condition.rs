@@ -68,7 +68,8 @@ pub fn counters(contract: &Contract, stage: &Stage, row: &Row) -> Counters {
 
 pub fn has_attempts_left(contract: &Contract, stage: &Stage, row: &Row) -> bool {
     let counters = counters(contract, stage, row);
-    counters.attempts < counters.max_attempts.unwrap_or(stage.attempts.max)
+    // Whatever a row says, its first attempt is made.
+    counters.attempts < counters.max_attempts.unwrap_or(stage.attempts.max).max(1)
 }
 
 /// The row's times by their roles, in microseconds since 1970.

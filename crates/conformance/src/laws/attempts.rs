@@ -155,6 +155,8 @@ pub(crate) async fn own_maximum(trial: &Trial) {
     let worker = trial.worker("a").await;
     let column = trial.subject.column(Role::MaxAttempts).expect("checked").to_owned();
     for (n, (own, attempts, claimable, last)) in [
+        (0, 0, true, true),
+        (0, 1, false, true),
         (1, 0, true, true),
         (1, 1, false, true),
         (7, 5, true, false),

@@ -224,16 +224,34 @@ pub(crate) fn no_bars(subject: &Subject, _: Kind) -> Option<&'static str> {
     (!bars).then_some("no sweep of it bars claims")
 }
 
+impl Trial {
+    /// A sweep is about to end the row, or (not `over`) will be in an hour. False where no sweep of the contract bars claims.
+    pub(super) async fn bar(&self, row: &mut Row, over: bool) -> bool {
+        let Some(sweep) = self.subject.contract.sweeps.iter().find(|sweep| sweep.bars_claims) else {
+            return false;
+        };
+        let past = if over { HOUR } else { -HOUR };
+        let now = self.arena.now().await;
+        let (column, time) = match &sweep.when {
+            When::OlderThan { since, age } => {
+                (since, now - i64::try_from(age.as_micros()).expect("short") - past)
+            }
+            When::At { column } => (column, now - past),
+            When::Always => panic!("it would bar every row"),
+        };
+        row.insert(column.clone(), Cell::Time(time));
+        true
+    }
+}
+
 pub(crate) async fn barred_rows(trial: &Trial) {
     let worker = trial.worker("a").await;
     let sweeps = &trial.subject.contract.sweeps;
     let index = sweeps.iter().position(|sweep| sweep.bars_claims).expect("checked");
-    let When::OlderThan { since, .. } = &sweeps[index].when else { panic!("the built-in ones go by age") };
-    let now = trial.arena.now().await;
     let mut ids = Vec::new();
-    for (n, hours) in [(1, 25), (2, 23)] {
+    for (n, over) in [(1, true), (2, false)] {
         let mut row = trial.ready_row(n).await;
-        row.insert(since.clone(), Cell::Time(now - hours * HOUR));
+        trial.bar(&mut row, over).await;
         ids.push(trial.put(row).await);
     }
     let claimed = worker.claim(10).await;

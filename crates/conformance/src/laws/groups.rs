@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use postrider_contract::{Hold, OnError, Role, Sweep, Transition, When};
 use postrider_seams::Claimed;
-use postrider_seams::store::{Held, Settlement};
+use postrider_seams::store::{Held, Settlement, SweepKind};
 
 use crate::arena::Kind;
 use crate::cell::{Cell, Row};
@@ -277,6 +277,16 @@ pub(crate) async fn expired_head_releases(trial: &Trial) {
     assert!(worker.claim(10).await.is_empty(), "until an operator acts");
     trial.set(&a[0], "expires_at", Cell::Time(trial.arena.now().await - SECOND)).await;
     trial.assert_rows(&worker.claim(10).await, &[&a[1]]);
+    let b = trial.put_group("b", 3, Hold::Block).await;
+    trial.set(&b[1], "expires_at", Cell::Time(trial.arena.now().await - SECOND)).await;
+    let run = worker.claim(10).await;
+    trial.assert_rows(&run, &[&b[0]]);
+    worker.end(&run[0], Transition::Delivered).await;
+    assert!(worker.claim(10).await.is_empty(), "it is not sent, and not passed before it is swept");
+    let expires = |sweep: &Sweep| matches!(sweep.when, When::At { .. }) && !sweep.publish;
+    let sweep = trial.subject.contract.sweeps.iter().position(expires).expect("rows expire");
+    assert_eq!(worker.sweep(SweepKind::Contract(sweep)).await, 1);
+    trial.assert_rows(&worker.claim(10).await, &[&b[2]]);
 }
 
 pub(crate) async fn dead_head_releases(trial: &Trial) {

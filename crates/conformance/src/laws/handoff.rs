@@ -82,6 +82,19 @@ impl Trial {
         [ordered, self.put(pooled).await]
     }
 
+    /// The same holds for such rows that are to be tried again.
+    async fn again_kept(&self, worker: &Worker) {
+        let mark = Cell::Time(self.arena.now().await - SECOND);
+        let mut row = self.row_in(800, self.subject.stage().ready[1]).await;
+        row.insert(self.subject.column(Role::Pool).expect("it has pools").to_owned(), Cell::text("p"));
+        row.insert(self.mark(), mark.clone());
+        let pooled = self.put(row).await;
+        assert_eq!(worker.recall(std::slice::from_ref(&pooled)).await, 0);
+        self.set(&pooled, &self.mark(), Cell::Null).await;
+        assert!(!worker.offer(Offer::Due).await.iter().any(|row| self.is(&pooled, row)));
+        self.expel(&pooled).await;
+    }
+
     fn stale_age(&self) -> i64 {
         let contract = &self.subject.contract;
         let handoff = contract.queue_of(self.subject.stage()).expect("the law is about queues");
@@ -156,9 +169,14 @@ pub(crate) async fn named_claims_keep_every_condition(trial: &Trial) {
     spent.insert(trial.subject.column(Role::Attempts).expect("it has one").to_owned(), Cell::Int(999));
     let waiting = trial.row_in(3, contract.sweeps[handoff.offer].from[0]).await;
     let done = trial.row_in(4, trial.subject.stage().delivered).await;
+    let mut barred = trial.ready_row(5).await;
+    trial.bar(&mut barred, true).await;
     let mut ids = Vec::new();
     for row in [late, spent, waiting, done] {
         ids.push(trial.put(row).await);
+    }
+    if contract.sweeps.iter().any(|sweep| sweep.bars_claims) {
+        ids.push(trial.put(barred).await);
     }
     let before: Vec<Row> = trial.rows().await;
     let taken = worker.claim_named(&ids).await;
@@ -184,6 +202,9 @@ pub(crate) async fn no_queue_carries_order_or_pools(trial: &Trial) {
     assert_eq!(claimed.len(), 2, "the table gives out both");
     assert!(kept.iter().all(|id| claimed.iter().any(|row| trial.is(id, &row.lease.id))));
     trial.assert_state(&plain, trial.subject.ready()).await;
+    if trial.subject.stage().ready.len() > 1 {
+        trial.again_kept(&worker).await;
+    }
 }
 
 pub(crate) async fn due_rows_are_offered_once(trial: &Trial) {
@@ -201,6 +222,17 @@ pub(crate) async fn due_rows_are_offered_once(trial: &Trial) {
     spent.insert(trial.subject.column(Role::Attempts).expect("it has one").to_owned(), Cell::Int(999));
     spent.insert(trial.mark(), Cell::Null);
     trial.put(spent).await;
+    let mut barred = trial.ready_row(9).await;
+    barred.insert(trial.mark(), Cell::Null);
+    if trial.bar(&mut barred, true).await {
+        trial.put(barred).await;
+    }
+    // Whatever their mark: rows in other states are not offered.
+    for state in [trial.subject.claimed(), trial.subject.stage().delivered] {
+        let mut other = trial.row_in(10 + state.0, state).await;
+        other.insert(trial.mark(), Cell::Null);
+        trial.put(other).await;
+    }
     let mut expected = vec![&fresh];
     let retried;
     if trial.subject.stage().ready.len() > 1 {
@@ -286,4 +318,11 @@ pub(crate) async fn rows_that_come_back_are_offered_again(trial: &Trial) {
     worker.reclaim().await;
     let offered = worker.offer(Offer::Due).await;
     assert!(offered.iter().any(|row| trial.is(&id, row)), "its worker was gone");
+    trial.expel(&id).await;
+    let id = trial.put_marked(11, 0, Some(SECOND)).await;
+    let taken = worker.claim_named(std::slice::from_ref(&id)).await;
+    worker.end(&taken.rows[0], Transition::Dead).await;
+    assert_eq!(worker.requeue(&id).await, 1);
+    let offered = worker.offer(Offer::Due).await;
+    assert!(offered.iter().any(|row| trial.is(&id, row)), "an operator wants it tried again");
 }

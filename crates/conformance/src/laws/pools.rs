@@ -156,6 +156,30 @@ pub(crate) async fn rate_over_workers(trial: &Trial) {
     assert!(one.claim(10).await.is_empty(), "a delivery has its price");
     trial.arena.set_pool("slow", PoolLimits { rate: Some(6000), ..PoolLimits::default() }).await;
     assert!(!claim_soon(&two, 10).await.is_empty(), "a new rate applies at once");
+    rates_of_others(trial, &one).await;
+}
+
+/// Each pool has a bucket of its own, and a rate of nothing lets nothing go. A second's worth may go at once.
+async fn rates_of_others(trial: &Trial, worker: &Worker) {
+    let limits = |rate| PoolLimits { rate: Some(rate), ..PoolLimits::default() };
+    for (pool, rate) in [("other", 6), ("none", 0), ("brisk", 180)] {
+        trial.arena.set_pool(pool, limits(rate)).await;
+    }
+    trial.put_pooled(20, 3, Some("other"), "a").await;
+    trial.put_pooled(30, 3, Some("none"), "a").await;
+    trial.put_pooled(40, 9, Some("brisk"), "a").await;
+    let mut claimed = Vec::new();
+    for _ in 0..500 {
+        claimed.extend(worker.claim(20).await);
+        if ["other", "brisk"].iter().all(|pool| of_pool(&claimed, pool) > 0) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(of_pool(&claimed, "other"), 1, "what another pool took is nothing to it");
+    assert_eq!(of_pool(&claimed, "none"), 0);
+    let brisk = of_pool(&claimed, "brisk");
+    assert!((1..9).contains(&brisk), "{brisk} of a minute's 180 at once");
 }
 
 pub(crate) async fn clients_take_turns(trial: &Trial) {

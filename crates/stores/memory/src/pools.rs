@@ -54,6 +54,9 @@ impl Pool {
         }
         let by_count = concurrency.map(|most| u64::from(most).saturating_sub(in_flight));
         let by_rate = rate.map(|rate| {
+            if rate == 0 {
+                return 0;
+            }
             let owed =
                 (self.free_at.max(now) - now).unsigned_abs().div_ceil(Self::every(rate).unsigned_abs());
             u64::from(Self::burst(rate)).saturating_sub(owed)

@@ -114,6 +114,9 @@ CREATE INDEX `dispatch_jobs_deliver_fresh` ON `dispatch_jobs` (`status`, `next_a
 CREATE INDEX `dispatch_jobs_deliver_lease` ON `dispatch_jobs` (`status`, `lease_until`);
 
 -- create
+CREATE INDEX `dispatch_jobs_sweep_scheduled_for` ON `dispatch_jobs` (`status`, `scheduled_for`);
+
+-- create
 CREATE INDEX `dispatch_jobs_sweep_expires_at` ON `dispatch_jobs` (`expires_at`);
 
 -- deliver: layout Layout { integer_id: false, fences: 2, claim_time: Some(0), pool: 8, fields: ["account", "client", "code", "content_type", "correlation", "data_only", "dedupe", "event", "headers", "payload", "source", "subject", "subscription", "time", "timeout", "traceparent", "url"], joined: [] }
@@ -123,7 +126,8 @@ SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`la
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'QUEUED'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
-  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+  AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
   AND t.`live_group_mode` IS NULL
 ORDER BY t.`next_attempt_at`, t.`id`
 LIMIT ?
@@ -138,7 +142,8 @@ SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`la
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
-  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+  AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
   AND t.`live_group_mode` IS NULL
 ORDER BY t.`next_attempt_at`, t.`id`
 LIMIT ?
@@ -161,7 +166,8 @@ SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`la
 FROM `dispatch_jobs` AS t
 WHERE t.`ready_share` = ?
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
-  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+  AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
 ORDER BY t.`next_attempt_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
@@ -192,7 +198,8 @@ SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`la
 FROM `dispatch_jobs` AS t
 WHERE t.`ready_share` = ?
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
-  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+  AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
 ORDER BY t.`next_attempt_at`, t.`id`
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
@@ -209,7 +216,7 @@ UPDATE postrider_pools AS b JOIN (SELECT t.`dispatch_pool_id` AS pool, count(*) 
 
 -- deliver: claim groups from the start 1: [Open, Fresh, Fresh, Jumps] -> Groups
 SELECT CAST(s.g AS CHAR), s.kind,
-  (SELECT (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`live_group_mode`, t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
+  (SELECT (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1) AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`live_group_mode`, t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
   (SELECT CAST(t.`id` AS CHAR) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g ORDER BY t.`live_group_mode`, t.`sequence`, t.`created_at`, t.`id` LIMIT 1)
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
@@ -228,9 +235,9 @@ ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
 -- deliver: claim groups from the start 2, step 2: [Open, Group, Group, Run] -> Run
-SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) THEN 1 ELSE 0 END
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1) AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) THEN 1 ELSE 0 END
 FROM `dispatch_jobs` AS t
-WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
+WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
 ORDER BY t.`sequence`, t.`created_at`, t.`id`
 LIMIT ?
 FOR UPDATE;
@@ -241,7 +248,7 @@ WHERE t.`id` IN ({held});
 
 -- deliver: claim groups from the cursor 1: [Open, Fresh, Fresh, Cursor, Jumps] -> Groups
 SELECT CAST(s.g AS CHAR), s.kind,
-  (SELECT (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`live_group_mode`, t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
+  (SELECT (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1) AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`live_group_mode`, t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
   (SELECT CAST(t.`id` AS CHAR) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g ORDER BY t.`live_group_mode`, t.`sequence`, t.`created_at`, t.`id` LIMIT 1)
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
@@ -260,9 +267,9 @@ ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
 -- deliver: claim groups from the cursor 2, step 2: [Open, Group, Group, Run] -> Run
-SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) THEN 1 ELSE 0 END
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1) AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) THEN 1 ELSE 0 END
 FROM `dispatch_jobs` AS t
-WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
+WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
 ORDER BY t.`sequence`, t.`created_at`, t.`id`
 LIMIT ?
 FOR UPDATE;
@@ -273,7 +280,7 @@ WHERE t.`id` IN ({held});
 
 -- deliver: claim groups from the start, limited 1: [Open, Fresh, Fresh, Jumps] -> Groups
 SELECT CAST(s.g AS CHAR), s.kind,
-  (SELECT (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`live_group_mode`, t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
+  (SELECT (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1) AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`live_group_mode`, t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
   (SELECT CAST(t.`id` AS CHAR) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g ORDER BY t.`live_group_mode`, t.`sequence`, t.`created_at`, t.`id` LIMIT 1)
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
@@ -301,9 +308,9 @@ ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
 -- deliver: claim groups from the start, limited 2, step 4: [Open, Group, Group, Run] -> Run
-SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) THEN 1 ELSE 0 END
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1) AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) THEN 1 ELSE 0 END
 FROM `dispatch_jobs` AS t
-WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
+WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
 ORDER BY t.`sequence`, t.`created_at`, t.`id`
 LIMIT ?
 FOR UPDATE;
@@ -317,7 +324,7 @@ UPDATE postrider_pools AS b JOIN (SELECT t.`dispatch_pool_id` AS pool, count(*) 
 
 -- deliver: claim groups from the cursor, limited 1: [Open, Fresh, Fresh, Cursor, Jumps] -> Groups
 SELECT CAST(s.g AS CHAR), s.kind,
-  (SELECT (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`live_group_mode`, t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
+  (SELECT (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1) AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE ORDER BY t.`live_group_mode`, t.`sequence`, t.`created_at`, t.`id` LIMIT 1),
   (SELECT CAST(t.`id` AS CHAR) FROM `dispatch_jobs` AS t WHERE t.`live_group_mode` = s.g ORDER BY t.`live_group_mode`, t.`sequence`, t.`created_at`, t.`id` LIMIT 1)
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
@@ -345,9 +352,9 @@ ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
 -- deliver: claim groups from the cursor, limited 2, step 4: [Open, Group, Group, Run] -> Run
-SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) THEN 1 ELSE 0 END
+SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END, CASE WHEN t.`status` = 'IN_PROGRESS' THEN -1 WHEN (((((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1) AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))) IS TRUE) AND (t.`dispatch_pool_id` IS NULL OR JSON_CONTAINS(?, JSON_QUOTE(CAST(t.`dispatch_pool_id` AS CHAR))))) THEN 1 ELSE 0 END
 FROM `dispatch_jobs` AS t
-WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
+WHERE t.`live_group_mode` = ? AND t.`live_group_mode` IS NOT NULL AND ((t.`mode` IN ('NEXT_ON_ERROR') AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND t.`attempt_count` > 0 AND ((t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)) IS NOT TRUE) OR (t.`mode` NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NULL AND t.`expires_at` <= UTC_TIMESTAMP(6))) IS NOT TRUE AND NOT EXISTS (SELECT 1 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' AND t.`live_group_mode` = ?)
 ORDER BY t.`sequence`, t.`created_at`, t.`id`
 LIMIT ?
 FOR UPDATE;
@@ -562,7 +569,7 @@ SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'IN_PROGRESS'
   AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
-  AND t.`attempt_count` + 1 >= COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` + 1 >= GREATEST(COALESCE(t.`max_retries`, 3), 1)
 LIMIT ?;
 
 -- deliver: reclaim, dead, step 2: [Held] -> Keys
@@ -571,7 +578,7 @@ FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({held})
   AND t.`status` = 'IN_PROGRESS'
   AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
-  AND t.`attempt_count` + 1 >= COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` + 1 >= GREATEST(COALESCE(t.`max_retries`, 3), 1)
 FOR UPDATE SKIP LOCKED;
 
 -- deliver: reclaim, dead, step 3: [Held] -> Nothing
@@ -589,7 +596,7 @@ SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'IN_PROGRESS'
   AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
-  AND t.`attempt_count` + 1 < COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` + 1 < GREATEST(COALESCE(t.`max_retries`, 3), 1)
 LIMIT ?;
 
 -- deliver: reclaim, step 2: [Held] -> Keys
@@ -598,7 +605,7 @@ FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({held})
   AND t.`status` = 'IN_PROGRESS'
   AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
-  AND t.`attempt_count` + 1 < COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` + 1 < GREATEST(COALESCE(t.`max_retries`, 3), 1)
 FOR UPDATE SKIP LOCKED;
 
 -- deliver: reclaim, step 3: [Held] -> Nothing
@@ -615,7 +622,7 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
-  AND t.`attempt_count` >= COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` >= GREATEST(COALESCE(t.`max_retries`, 3), 1)
 LIMIT ?;
 
 -- deliver: spent, step 2: [Held] -> Keys
@@ -623,7 +630,7 @@ SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({held})
   AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
-  AND t.`attempt_count` >= COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` >= GREATEST(COALESCE(t.`max_retries`, 3), 1)
 FOR UPDATE SKIP LOCKED;
 
 -- deliver: spent, step 3: [Held] -> Nothing
@@ -634,6 +641,7 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'QUEUED'
+  AND t.`queued_at` IS NOT NULL
   AND t.`queued_at` < UTC_TIMESTAMP(6) - INTERVAL 900 SECOND
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
   AND t.`live_group_mode` IS NULL
@@ -645,6 +653,7 @@ SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({held})
   AND t.`status` = 'QUEUED'
+  AND t.`queued_at` IS NOT NULL
   AND t.`queued_at` < UTC_TIMESTAMP(6) - INTERVAL 900 SECOND
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
   AND t.`live_group_mode` IS NULL
@@ -699,21 +708,38 @@ WHERE t.`id` IN ({held});
 SELECT min(u.w) FROM (
 SELECT a.w FROM (SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED) AS w
 FROM `dispatch_jobs` AS t
-WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
-  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+WHERE t.`status` = 'QUEUED'
+  AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+  AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
   AND t.`live_group_mode` IS NULL
 ORDER BY t.`next_attempt_at`
 LIMIT 1) AS a
 UNION ALL
-SELECT b.w FROM (SELECT CAST(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))) AS SIGNED) AS w
+SELECT b.w FROM (SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED) AS w
 FROM `dispatch_jobs` AS t
-WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
+WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+  AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+  AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
+  AND t.`live_group_mode` IS NULL
+ORDER BY t.`next_attempt_at`
+LIMIT 1) AS b
+UNION ALL
+SELECT c.w FROM (SELECT CAST(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))) AS SIGNED) AS w
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'QUEUED'
   AND t.`next_attempt_at` > UTC_TIMESTAMP(6)
 ORDER BY t.`next_attempt_at`
-LIMIT 1) AS b) AS u;
+LIMIT 1) AS c
+UNION ALL
+SELECT d.w FROM (SELECT CAST(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))) AS SIGNED) AS w
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+  AND t.`next_attempt_at` > UTC_TIMESTAMP(6)
+ORDER BY t.`next_attempt_at`
+LIMIT 1) AS d) AS u;
 
 -- deliver: lag: [] -> Other
-SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `dispatch_jobs` AS t WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3) ORDER BY t.`next_attempt_at` LIMIT 1),
+SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `dispatch_jobs` AS t WHERE ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1) AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6)) ORDER BY t.`next_attempt_at` LIMIT 1),
   (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`last_attempt_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `dispatch_jobs` AS t WHERE t.`status` = 'IN_PROGRESS' ORDER BY t.`last_attempt_at` LIMIT 1);
 
 -- deliver: census RETRYING: [] -> Other
@@ -970,7 +996,7 @@ UPDATE `dispatch_jobs` AS t SET t.`status` = 'COMPLETED', t.`lease_until` = NULL
 WHERE t.`id` IN ({held});
 
 -- create, with a queue
-CREATE INDEX `dispatch_jobs_deliver_queued` ON `dispatch_jobs` (`status`, `queued_at`);
+CREATE INDEX `dispatch_jobs_deliver_offer` ON `dispatch_jobs` (`status`, `live_group_mode`, `dispatch_pool_id`, `queued_at`, `next_attempt_at`);
 
 -- deliver, with a queue: claim by key, step 1: [Ids] -> Rows
 SELECT CAST(t.`id` AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`last_attempt_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)) AS CHAR), CAST(t.`attempt_count` AS CHAR), CAST(t.`attempt_count` AS SIGNED), CAST(t.`max_retries` AS SIGNED), CAST(t.`retry_strategy` AS CHAR), CASE WHEN t.`group_key` IS NOT NULL AND t.`mode` NOT IN ('IMMEDIATE') THEN CAST(t.`group_key` AS CHAR) END, CASE WHEN t.`mode` IN ('NEXT_ON_ERROR') THEN 'next' ELSE 'block' END, CAST(t.`dispatch_pool_id` AS CHAR), CAST(t.`client_id` AS CHAR), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`service_account_id`), 0) + COALESCE(LENGTH(t.`client_id`), 0) + COALESCE(LENGTH(t.`code`), 0) + COALESCE(LENGTH(t.`payload_content_type`), 0) + COALESCE(LENGTH(t.`correlation_id`), 0) + COALESCE(LENGTH(t.`id`), 0) + COALESCE(LENGTH(t.`event_id`), 0) + COALESCE(LENGTH(t.`headers`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`source`), 0) + COALESCE(LENGTH(t.`subject`), 0) + COALESCE(LENGTH(t.`subscription_id`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) + COALESCE(LENGTH(t.`target_url`), 0) AS SIGNED), CASE WHEN LENGTH(t.`service_account_id`) <= 65536 THEN t.`service_account_id` END, CASE WHEN LENGTH(t.`client_id`) <= 65536 THEN t.`client_id` END, CASE WHEN LENGTH(t.`code`) <= 65536 THEN t.`code` END, CASE WHEN LENGTH(t.`payload_content_type`) <= 65536 THEN t.`payload_content_type` END, CASE WHEN LENGTH(t.`correlation_id`) <= 65536 THEN t.`correlation_id` END, CASE WHEN t.`data_only` THEN 'true' WHEN NOT t.`data_only` THEN 'false' END, CASE WHEN LENGTH(t.`id`) <= 65536 THEN t.`id` END, CASE WHEN LENGTH(t.`event_id`) <= 65536 THEN t.`event_id` END, CASE WHEN LENGTH(t.`headers`) <= 65536 THEN t.`headers` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`source`) <= 65536 THEN t.`source` END, CASE WHEN LENGTH(t.`subject`) <= 65536 THEN t.`subject` END, CASE WHEN LENGTH(t.`subscription_id`) <= 65536 THEN t.`subscription_id` END, CAST(t.`created_at` AS CHAR), CAST(t.`timeout_seconds` AS CHAR), CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN LENGTH(t.`target_url`) <= 65536 THEN t.`target_url` END
@@ -978,7 +1004,8 @@ FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({ids})
   AND ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL))
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
-  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+  AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
   AND t.`live_group_mode` IS NULL
   AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
 ORDER BY t.`next_attempt_at`, t.`id`
@@ -989,7 +1016,7 @@ UPDATE `dispatch_jobs` AS t SET t.`status` = 'IN_PROGRESS', t.`last_attempt_at` 
 WHERE t.`id` IN ({held});
 
 -- deliver, with a queue: standing: [Ids] -> Other
-SELECT CAST(t.`id` AS CHAR), CAST(CASE WHEN ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < COALESCE(t.`max_retries`, 3) THEN CASE WHEN t.`live_group_mode` IS NULL AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '') THEN 2 ELSE 1 END ELSE 0 END AS SIGNED)
+SELECT CAST(t.`id` AS CHAR), CAST(CASE WHEN ((t.`status` = 'QUEUED') OR (t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL)) AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1) AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6)) THEN CASE WHEN t.`live_group_mode` IS NULL AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '') THEN 2 ELSE 1 END ELSE 0 END AS SIGNED)
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({ids});
 
@@ -999,7 +1026,8 @@ FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'QUEUED'
   AND t.`queued_at` IS NULL
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
-  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+  AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
   AND t.`live_group_mode` IS NULL
   AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
 LIMIT ?;
@@ -1011,7 +1039,8 @@ WHERE t.`id` IN ({held})
   AND t.`status` = 'QUEUED'
   AND t.`queued_at` IS NULL
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
-  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+  AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
   AND t.`live_group_mode` IS NULL
   AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
 FOR UPDATE SKIP LOCKED;
@@ -1024,9 +1053,10 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
-  AND (t.`queued_at` IS NULL OR t.`queued_at` < UTC_TIMESTAMP(6) - INTERVAL 900 SECOND)
+  AND t.`queued_at` IS NULL
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
-  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+  AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
   AND t.`live_group_mode` IS NULL
   AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
 LIMIT ?;
@@ -1036,14 +1066,46 @@ SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({held})
   AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
-  AND (t.`queued_at` IS NULL OR t.`queued_at` < UTC_TIMESTAMP(6) - INTERVAL 900 SECOND)
+  AND t.`queued_at` IS NULL
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
-  AND t.`attempt_count` < COALESCE(t.`max_retries`, 3)
+  AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+  AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
   AND t.`live_group_mode` IS NULL
   AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
 FOR UPDATE SKIP LOCKED;
 
 -- deliver, with a queue: offer 2, step 3: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`queued_at` = UTC_TIMESTAMP(6), t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver, with a queue: offer 3, step 1: [Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+  AND t.`queued_at` IS NOT NULL
+  AND t.`queued_at` < UTC_TIMESTAMP(6) - INTERVAL 900 SECOND
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+  AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
+  AND t.`live_group_mode` IS NULL
+  AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
+LIMIT ?;
+
+-- deliver, with a queue: offer 3, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
+  AND t.`queued_at` IS NOT NULL
+  AND t.`queued_at` < UTC_TIMESTAMP(6) - INTERVAL 900 SECOND
+  AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+  AND t.`attempt_count` < GREATEST(COALESCE(t.`max_retries`, 3), 1)
+  AND (t.`expires_at` IS NULL OR t.`expires_at` > UTC_TIMESTAMP(6))
+  AND t.`live_group_mode` IS NULL
+  AND (t.`dispatch_pool_id` IS NULL OR t.`dispatch_pool_id` = '')
+FOR UPDATE SKIP LOCKED;
+
+-- deliver, with a queue: offer 3, step 3: [Held] -> Nothing
 UPDATE `dispatch_jobs` AS t SET t.`queued_at` = UTC_TIMESTAMP(6), t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 

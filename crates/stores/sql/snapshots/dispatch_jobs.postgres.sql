@@ -95,7 +95,7 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_free_mode" ON "dispatch_jobs" 
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_share_mode" ON "dispatch_jobs" ((CASE WHEN "group_key" IS NOT NULL AND "mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE("dispatch_pool_id", '') || '	' || COALESCE("client_id", '')), (COALESCE("next_attempt_at", '-infinity')), "id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL));
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_pool" ON "dispatch_jobs" ("dispatch_pool_id") WHERE "status" = 'IN_PROGRESS';
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_pool" ON "dispatch_jobs" ("dispatch_pool_id") WHERE "status" = 'IN_PROGRESS' AND "dispatch_pool_id" IS NOT NULL;
 
 -- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_order_mode" ON "dispatch_jobs" ("group_key", "sequence", "created_at", "id") WHERE ((("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL) OR ("status" = 'IN_PROGRESS')) OR (("status" = 'ERROR' AND "next_attempt_at" IS NULL) AND "mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND "group_key" IS NOT NULL AND "mode" NOT IN ('IMMEDIATE');
@@ -110,7 +110,10 @@ CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_flight_mode" ON "dispatch_jobs
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_lease" ON "dispatch_jobs" ("lease_until") WHERE "status" = 'IN_PROGRESS';
 
 -- create
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_spent3" ON "dispatch_jobs" ("id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND "attempt_count" >= COALESCE("max_retries", 3);
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_spent3_own" ON "dispatch_jobs" ("id") WHERE (("status" = 'QUEUED') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND "attempt_count" >= GREATEST(COALESCE("max_retries", 3), 1);
+
+-- create
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_scheduled_for" ON "dispatch_jobs" ((COALESCE("scheduled_for", '-infinity'))) WHERE "status" = 'PENDING';
 
 -- create
 CREATE INDEX IF NOT EXISTS "dispatch_jobs_sweep_expires_at" ON "dispatch_jobs" ("expires_at") WHERE (("status" = 'QUEUED') OR ("status" = 'PENDING') OR ("status" = 'ERROR' AND "next_attempt_at" IS NOT NULL)) AND "expires_at" IS NOT NULL;
@@ -158,7 +161,8 @@ SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
-  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
+  AND (t."expires_at" IS NULL OR t."expires_at" > now())
   AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
 ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id"
 LIMIT $1
@@ -196,7 +200,8 @@ SELECT t."id" AS k, COALESCE(t."next_attempt_at", '-infinity') AS o0, t."id" AS 
 FROM "dispatch_jobs" AS t
 WHERE (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) = w.s AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
-  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
+  AND (t."expires_at" IS NULL OR t."expires_at" > now())
   AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
 ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id"
 LIMIT $2
@@ -236,7 +241,8 @@ SELECT t."id" AS k, COALESCE(t."next_attempt_at", '-infinity') AS o0, t."id" AS 
 FROM "dispatch_jobs" AS t
 WHERE (CASE WHEN t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') THEN 'o' ELSE 'f' END || COALESCE(t."dispatch_pool_id", '') || '	' || COALESCE(t."client_id", '')) = w.s AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
-  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
+  AND (t."expires_at" IS NULL OR t."expires_at" > now())
   AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
 ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id"
 LIMIT $2
@@ -263,12 +269,12 @@ WHERE b.pool = x.pool;
 -- deliver: claim groups from the start 1, step 1: [Open, Fresh, GroupsWanted, Jumps] -> Groups
 SELECT (c.g)::text, c.kind FROM (
   WITH RECURSIVE ring AS (
-    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
     WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE')
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
     UNION ALL
     SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
-    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
     WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > r.g
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
   fresh AS MATERIALIZED (
@@ -285,8 +291,8 @@ SELECT (c.g)::text, c.kind FROM (
   SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
     pg_try_advisory_xact_lock(hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)) END AS mine
   FROM seen AS s LEFT JOIN LATERAL (
-    SELECT (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) AS ok FROM "dispatch_jobs" AS t
-    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+    SELECT (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) AS ok FROM "dispatch_jobs" AS t
+    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
     ORDER BY t."sequence", t."created_at", t."id" LIMIT 1) AS head ON TRUE
   OFFSET 0) AS c
 WHERE c.mine
@@ -298,8 +304,8 @@ SELECT r.k, g.place, r.ord, r.pool
 FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
 CROSS JOIN LATERAL (
   SELECT y.k, y.ord, y.pool FROM (
-    SELECT t."id" AS k, (t."dispatch_pool_id")::text AS pool, row_number() OVER w AS ord, bool_and((((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($2::jsonb, (t."dispatch_pool_id")::text)))) OVER w AS ok
-    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+    SELECT t."id" AS k, (t."dispatch_pool_id")::text AS pool, row_number() OVER w AS ord, bool_and((((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($2::jsonb, (t."dispatch_pool_id")::text)))) OVER w AS ok
+    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
       ORDER BY t."sequence", t."created_at", t."id" LIMIT $3) AS t
     WINDOW w AS (ORDER BY t."sequence", t."created_at", t."id")) AS y
   WHERE y.ok) AS r
@@ -331,12 +337,12 @@ ORDER BY p.place, p.ord;
 -- deliver: claim groups from the cursor 1, step 1: [Open, Cursor, Fresh, GroupsWanted, Jumps] -> Groups
 SELECT (c.g)::text, c.kind FROM (
   WITH RECURSIVE ring AS (
-    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
     WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > ($2::text)::text
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
     UNION ALL
     SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
-    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
     WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > r.g
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
   fresh AS MATERIALIZED (
@@ -353,8 +359,8 @@ SELECT (c.g)::text, c.kind FROM (
   SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
     pg_try_advisory_xact_lock(hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)) END AS mine
   FROM seen AS s LEFT JOIN LATERAL (
-    SELECT (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) AS ok FROM "dispatch_jobs" AS t
-    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+    SELECT (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) AS ok FROM "dispatch_jobs" AS t
+    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
     ORDER BY t."sequence", t."created_at", t."id" LIMIT 1) AS head ON TRUE
   OFFSET 0) AS c
 WHERE c.mine
@@ -366,8 +372,8 @@ SELECT r.k, g.place, r.ord, r.pool
 FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
 CROSS JOIN LATERAL (
   SELECT y.k, y.ord, y.pool FROM (
-    SELECT t."id" AS k, (t."dispatch_pool_id")::text AS pool, row_number() OVER w AS ord, bool_and((((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($2::jsonb, (t."dispatch_pool_id")::text)))) OVER w AS ok
-    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+    SELECT t."id" AS k, (t."dispatch_pool_id")::text AS pool, row_number() OVER w AS ord, bool_and((((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($2::jsonb, (t."dispatch_pool_id")::text)))) OVER w AS ok
+    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
       ORDER BY t."sequence", t."created_at", t."id" LIMIT $3) AS t
     WINDOW w AS (ORDER BY t."sequence", t."created_at", t."id")) AS y
   WHERE y.ok) AS r
@@ -408,12 +414,12 @@ WHERE b.pool = ANY ($1::text[]);
 -- deliver: claim groups from the start, limited 1, step 3: [Open, Fresh, GroupsWanted, Jumps] -> Groups
 SELECT (c.g)::text, c.kind FROM (
   WITH RECURSIVE ring AS (
-    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
     WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE')
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
     UNION ALL
     SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
-    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
     WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > r.g
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
   fresh AS MATERIALIZED (
@@ -430,8 +436,8 @@ SELECT (c.g)::text, c.kind FROM (
   SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
     pg_try_advisory_xact_lock(hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)) END AS mine
   FROM seen AS s LEFT JOIN LATERAL (
-    SELECT (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) AS ok FROM "dispatch_jobs" AS t
-    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+    SELECT (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) AS ok FROM "dispatch_jobs" AS t
+    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
     ORDER BY t."sequence", t."created_at", t."id" LIMIT 1) AS head ON TRUE
   OFFSET 0) AS c
 WHERE c.mine
@@ -443,8 +449,8 @@ SELECT r.k, g.place, r.ord, r.pool
 FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
 CROSS JOIN LATERAL (
   SELECT y.k, y.ord, y.pool FROM (
-    SELECT t."id" AS k, (t."dispatch_pool_id")::text AS pool, row_number() OVER w AS ord, bool_and((((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($2::jsonb, (t."dispatch_pool_id")::text)))) OVER w AS ok
-    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+    SELECT t."id" AS k, (t."dispatch_pool_id")::text AS pool, row_number() OVER w AS ord, bool_and((((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($2::jsonb, (t."dispatch_pool_id")::text)))) OVER w AS ok
+    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
       ORDER BY t."sequence", t."created_at", t."id" LIMIT $3) AS t
     WINDOW w AS (ORDER BY t."sequence", t."created_at", t."id")) AS y
   WHERE y.ok) AS r
@@ -490,12 +496,12 @@ WHERE b.pool = ANY ($1::text[]);
 -- deliver: claim groups from the cursor, limited 1, step 3: [Open, Cursor, Fresh, GroupsWanted, Jumps] -> Groups
 SELECT (c.g)::text, c.kind FROM (
   WITH RECURSIVE ring AS (
-    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    (SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
     WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > ($2::text)::text
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1)
     UNION ALL
     SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
-    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
+    SELECT t."group_key" AS g, CASE WHEN ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE THEN (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) END AS ok FROM "dispatch_jobs" AS t
     WHERE (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND t."group_key" > r.g
     ORDER BY t."group_key", t."sequence", t."created_at", t."id" LIMIT 1) AS n),
   fresh AS MATERIALIZED (
@@ -512,8 +518,8 @@ SELECT (c.g)::text, c.kind FROM (
   SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
     pg_try_advisory_xact_lock(hashtext('"dispatch_jobs"'::regclass::oid::text || '/deliver'), hashtext((s.g)::text)) END AS mine
   FROM seen AS s LEFT JOIN LATERAL (
-    SELECT (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) AS ok FROM "dispatch_jobs" AS t
-    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+    SELECT (((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($1::jsonb, (t."dispatch_pool_id")::text))) AS ok FROM "dispatch_jobs" AS t
+    WHERE s.ok IS NULL AND s.kind < 2 AND t."group_key" = s.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
     ORDER BY t."sequence", t."created_at", t."id" LIMIT 1) AS head ON TRUE
   OFFSET 0) AS c
 WHERE c.mine
@@ -525,8 +531,8 @@ SELECT r.k, g.place, r.ord, r.pool
 FROM unnest(($1::text[])::text[]) WITH ORDINALITY AS g(g, place)
 CROSS JOIN LATERAL (
   SELECT y.k, y.ord, y.pool FROM (
-    SELECT t."id" AS k, (t."dispatch_pool_id")::text AS pool, row_number() OVER w AS ord, bool_and((((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($2::jsonb, (t."dispatch_pool_id")::text)))) OVER w AS ok
-    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
+    SELECT t."id" AS k, (t."dispatch_pool_id")::text AS pool, row_number() OVER w AS ord, bool_and((((((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now())) IS TRUE) AND (t."dispatch_pool_id" IS NULL OR jsonb_exists($2::jsonb, (t."dispatch_pool_id")::text)))) OVER w AS ok
+    FROM (SELECT * FROM "dispatch_jobs" AS t WHERE t."group_key" = g.g AND (((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL) OR (t."status" = 'IN_PROGRESS')) OR ((t."status" = 'ERROR' AND t."next_attempt_at" IS NULL) AND t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR'))) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') AND ((t."mode" IN ('NEXT_ON_ERROR') AND ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND t."attempt_count" > 0 AND (COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)) IS NOT TRUE) OR (t."mode" NOT IN ('IMMEDIATE', 'NEXT_ON_ERROR') AND t."status" = 'ERROR' AND t."next_attempt_at" IS NULL AND t."expires_at" <= now())) IS NOT TRUE
       ORDER BY t."sequence", t."created_at", t."id" LIMIT $3) AS t
     WINDOW w AS (ORDER BY t."sequence", t."created_at", t."id")) AS y
   WHERE y.ok) AS r
@@ -711,7 +717,7 @@ SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'IN_PROGRESS'
   AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
-  AND t."attempt_count" + 1 >= COALESCE(t."max_retries", 3)
+  AND t."attempt_count" + 1 >= GREATEST(COALESCE(t."max_retries", 3), 1)
 ORDER BY t."lease_until"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -732,7 +738,7 @@ SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'IN_PROGRESS'
   AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
-  AND t."attempt_count" + 1 < COALESCE(t."max_retries", 3)
+  AND t."attempt_count" + 1 < GREATEST(COALESCE(t."max_retries", 3), 1)
 ORDER BY t."lease_until"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
@@ -752,7 +758,7 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-  AND t."attempt_count" >= COALESCE(t."max_retries", 3)
+  AND t."attempt_count" >= GREATEST(COALESCE(t."max_retries", 3), 1)
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
@@ -766,11 +772,13 @@ FROM moved AS t;
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
-WHERE t."status" = 'QUEUED'
+WHERE t."status" IS NOT DISTINCT FROM 'QUEUED'
+  AND t."queued_at" IS NOT NULL
   AND t."queued_at" < now() - interval '900 seconds'
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
   AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
   AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '')
+ORDER BY t."queued_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
@@ -785,7 +793,8 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'PENDING'
-  AND (t."scheduled_for" IS NULL OR t."scheduled_for" <= now())
+  AND COALESCE(t."scheduled_for", '-infinity') <= now()
+ORDER BY COALESCE(t."scheduled_for", '-infinity')
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
@@ -816,7 +825,8 @@ SELECT min(u.w) FROM (
 SELECT a.w FROM (SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint AS w
 FROM "dispatch_jobs" AS t
 WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
-  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
+  AND (t."expires_at" IS NULL OR t."expires_at" > now())
   AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
 ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT 1) AS a
@@ -830,7 +840,7 @@ ORDER BY COALESCE(t."next_attempt_at", t."created_at")
 LIMIT 1) AS b) AS u;
 
 -- deliver: lag: [] -> Other
-SELECT ((SELECT max(l.w) FROM (SELECT (SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3) AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE')) ORDER BY COALESCE(t."next_attempt_at", '-infinity') LIMIT 1) AS w UNION ALL SELECT (SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') ORDER BY COALESCE(t."next_attempt_at", t."created_at") LIMIT 1)) AS l))::float8,
+SELECT ((SELECT max(l.w) FROM (SELECT (SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now()) AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE')) ORDER BY COALESCE(t."next_attempt_at", '-infinity') LIMIT 1) AS w UNION ALL SELECT (SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now()) AND t."group_key" IS NOT NULL AND t."mode" NOT IN ('IMMEDIATE') ORDER BY COALESCE(t."next_attempt_at", t."created_at") LIMIT 1)) AS l))::float8,
   ((SELECT (CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "dispatch_jobs" AS t WHERE t."status" = 'IN_PROGRESS' ORDER BY t."last_attempt_at" LIMIT 1))::float8;
 
 -- deliver: census RETRYING: [] -> Other
@@ -1093,13 +1103,16 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- create, with a queue
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued" ON "dispatch_jobs" ("queued_at") WHERE "status" = 'QUEUED';
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_offer" ON "dispatch_jobs" ((COALESCE("next_attempt_at", '-infinity'))) WHERE "status" = 'QUEUED' AND "queued_at" IS NULL AND ("group_key" IS NULL OR "mode" IN ('IMMEDIATE')) AND ("dispatch_pool_id" IS NULL OR "dispatch_pool_id" = '');
 
 -- create, with a queue
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued2" ON "dispatch_jobs" ("queued_at") WHERE "status" = 'ERROR' AND "next_attempt_at" IS NOT NULL;
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued" ON "dispatch_jobs" ("queued_at") WHERE "status" IS NOT DISTINCT FROM 'QUEUED' AND "queued_at" IS NOT NULL AND ("group_key" IS NULL OR "mode" IN ('IMMEDIATE')) AND ("dispatch_pool_id" IS NULL OR "dispatch_pool_id" = '');
 
 -- create, with a queue
-CREATE INDEX IF NOT EXISTS "dispatch_jobs_queued_state" ON "dispatch_jobs" ("id") WHERE "status" = 'QUEUED';
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_offer2" ON "dispatch_jobs" ((COALESCE("next_attempt_at", '-infinity'))) WHERE "status" = 'ERROR' AND "next_attempt_at" IS NOT NULL AND "queued_at" IS NULL AND ("group_key" IS NULL OR "mode" IN ('IMMEDIATE')) AND ("dispatch_pool_id" IS NULL OR "dispatch_pool_id" = '');
+
+-- create, with a queue
+CREATE INDEX IF NOT EXISTS "dispatch_jobs_deliver_queued2" ON "dispatch_jobs" ("queued_at") WHERE "status" IS NOT DISTINCT FROM 'ERROR' AND "next_attempt_at" IS NOT NULL AND "queued_at" IS NOT NULL AND ("group_key" IS NULL OR "mode" IN ('IMMEDIATE')) AND ("dispatch_pool_id" IS NULL OR "dispatch_pool_id" = '');
 
 -- deliver, with a queue: claim by key: [Ids, Owner] -> Rows
 WITH pick AS MATERIALIZED (
@@ -1108,7 +1121,8 @@ FROM "dispatch_jobs" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND ((t."status" IS NOT DISTINCT FROM 'QUEUED') OR (t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
-  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
+  AND (t."expires_at" IS NULL OR t."expires_at" > now())
   AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
   AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '')
 ORDER BY COALESCE(t."next_attempt_at", '-infinity'), t."id"
@@ -1122,7 +1136,7 @@ FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
 -- deliver, with a queue: standing: [Ids] -> Other
-SELECT (t."id")::text, (CASE WHEN ((t."status" IS NOT DISTINCT FROM 'QUEUED') OR (t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < COALESCE(t."max_retries", 3) THEN CASE WHEN (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE')) AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '') THEN 2 ELSE 1 END ELSE 0 END)::bigint
+SELECT (t."id")::text, (CASE WHEN ((t."status" IS NOT DISTINCT FROM 'QUEUED') OR (t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL)) AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1) AND (t."expires_at" IS NULL OR t."expires_at" > now()) THEN CASE WHEN (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE')) AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '') THEN 2 ELSE 1 END ELSE 0 END)::bigint
 FROM "dispatch_jobs" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[]);
 
@@ -1133,9 +1147,11 @@ FROM "dispatch_jobs" AS t
 WHERE t."status" = 'QUEUED'
   AND t."queued_at" IS NULL
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
-  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
+  AND (t."expires_at" IS NULL OR t."expires_at" > now())
   AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
   AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '')
+ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
@@ -1150,11 +1166,35 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL
-  AND (t."queued_at" IS NULL OR t."queued_at" < now() - interval '900 seconds')
+  AND t."queued_at" IS NULL
   AND COALESCE(t."next_attempt_at", '-infinity') <= now()
-  AND t."attempt_count" < COALESCE(t."max_retries", 3)
+  AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
+  AND (t."expires_at" IS NULL OR t."expires_at" > now())
   AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
   AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '')
+ORDER BY COALESCE(t."next_attempt_at", '-infinity')
+LIMIT $1
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "queued_at" = now(), "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver, with a queue: offer 3: [Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."status" IS NOT DISTINCT FROM 'ERROR' AND t."next_attempt_at" IS NOT NULL
+  AND t."queued_at" IS NOT NULL
+  AND t."queued_at" < now() - interval '900 seconds'
+  AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+  AND t."attempt_count" < GREATEST(COALESCE(t."max_retries", 3), 1)
+  AND (t."expires_at" IS NULL OR t."expires_at" > now())
+  AND (t."group_key" IS NULL OR t."mode" IN ('IMMEDIATE'))
+  AND (t."dispatch_pool_id" IS NULL OR t."dispatch_pool_id" = '')
+ORDER BY t."queued_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (

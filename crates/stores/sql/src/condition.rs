@@ -65,10 +65,12 @@ impl Table<'_> {
         Some(if self.stage.attempts.nullable { format!("COALESCE({attempts}, 0)") } else { attempts })
     }
 
+    /// Whatever a row says, its first attempt is made.
     fn max_attempts(&self) -> String {
         let max = self.stage.attempts.max;
-        self.role(Role::MaxAttempts)
-            .map_or_else(|| max.to_string(), |column| format!("COALESCE({column}, {max})"))
+        let Some(column) = self.role(Role::MaxAttempts) else { return max.to_string() };
+        let greatest = if self.dialect == Dialect::Sqlite { "max" } else { "GREATEST" };
+        format!("{greatest}(COALESCE({column}, {max}), 1)")
     }
 
     pub fn has_attempts_left(&self) -> Option<String> {
@@ -112,6 +114,15 @@ impl Table<'_> {
         Some(match self.not_put_off() {
             Some(not_put_off) => format!("{due}\n  AND {not_put_off}"),
             None => due,
+        })
+    }
+
+    /// When a row falls due, as an index can have it; `None` where that is computed.
+    pub fn due_key(&self) -> Option<String> {
+        let due = self.contract.column(Role::Due)?;
+        Some(match (self.contract.due.null, self.dialect) {
+            (DueNull::Now, Dialect::Postgres | Dialect::Sqlite) => self.instant_or_first(due),
+            _ => self.instant(due),
         })
     }
 

@@ -3,6 +3,8 @@
 //! CARRIED: the row keeps no order and is of no pool, so a queue can carry it. Invariant: CARRIED knows no clock and no
 //! other table, so whoever asks gets the same answer for as long as the row lives.
 
+use std::time::Duration;
+
 use postrider_contract::{Role, StateId, Sweep, Transition, When};
 
 use crate::column::Kind;
@@ -21,8 +23,9 @@ impl Table<'_> {
         let stale = &self.contract.sweeps[handoff.stale];
         let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, Transition::Claimed));
         let due = |state: &StateId| {
-            let conditions = self.to_offer(handoff.mark, stale, *state);
-            self.marked(*state, handoff.mark, true, &Pick::among(conditions))
+            let state = *state;
+            let picks = self.to_offer(handoff.mark, stale, state).into_iter();
+            picks.map(move |pick| self.marked(state, handoff.mark, true, &pick))
         };
         let recall = |state: &StateId| {
             let pick = Pick::Named { conditions: self.is_carried() };
@@ -36,7 +39,7 @@ impl Table<'_> {
             claim: self.named_claim(&writes),
             standing: Script { steps: vec![self.standing()] },
             waiting: handoff.offer,
-            due: self.stage.ready.iter().map(due).collect(),
+            due: self.stage.ready.iter().flat_map(due).collect(),
             recall: self.stage.ready.iter().map(recall).collect(),
             keeps_rows: !self.is_carried().is_empty(),
         })
@@ -59,27 +62,47 @@ impl Table<'_> {
     /// Has the queue lost it? It is not stale while it waits for its time, or for what no queue carries.
     pub fn is_stale(&self, sweep: &Sweep) -> Vec<String> {
         let When::OlderThan { age, since } = &sweep.when else { return Vec::new() };
-        let mut parts = vec![format!("{} < {}", self.instant(since), self.bound(since, &Shift::back(*age)))];
+        let mut parts = self.was_marked_before(since, *age);
         parts.extend(self.is_due());
         parts.extend(self.is_carried());
         parts
     }
 
-    /// Due, and not on the queue. What no sweep takes back is published again after the same time.
-    fn to_offer(&self, mark: &str, stale: &Sweep, state: StateId) -> Vec<String> {
-        let absent = format!("{} IS NULL", self.instant(mark));
-        let mut parts = match &stale.when {
-            When::OlderThan { age, .. } if !stale.from.contains(&state) => {
-                let lost = format!("{} < {}", self.instant(mark), self.bound(mark, &Shift::back(*age)));
-                vec![format!("({absent} OR {lost})")]
-            }
-            _ => vec![absent],
+    /// Due, and not on the queue. What no sweep takes back is published again after the same time. Two looks, each with an
+    /// index of its own: neither reads past what waits for its time, its group or its pool.
+    fn to_offer(&self, mark: &str, stale: &Sweep, state: StateId) -> Vec<Pick> {
+        let pick = |marked: Vec<String>, order: Option<String>, lookup: Lookup| {
+            let mut conditions = marked;
+            conditions.extend(self.is_due());
+            conditions.extend(self.has_attempts_left());
+            conditions.extend(self.not_barred(&[state]));
+            conditions.extend(self.is_carried());
+            Pick::Some { conditions, order, since: Vec::new(), lookup }
         };
-        parts.extend(self.is_due());
-        parts.extend(self.has_attempts_left());
-        parts.extend(self.not_barred(&[state]));
-        parts.extend(self.is_carried());
-        parts
+        let absent = vec![format!("{} IS NULL", self.col(mark))];
+        let mut picks = vec![pick(absent, self.due_key(), Lookup::Index)];
+        if let When::OlderThan { age, .. } = &stale.when
+            && !stale.from.contains(&state)
+        {
+            picks.push(pick(
+                self.was_marked_before(mark, *age),
+                Some(self.instant(mark)),
+                self.lost_lookup(),
+            ));
+        }
+        picks
+    }
+
+    /// How the state of what a queue lost is looked up: on PostgreSQL in a form that only the index of such rows has. Its
+    /// planner knows how many rows of the table have an old mark, not how many of those, and would rather sort a whole state.
+    pub fn lost_lookup(&self) -> Lookup {
+        if self.dialect == Dialect::Postgres { Lookup::Check } else { Lookup::Index }
+    }
+
+    /// Said although it follows: the index of such rows says it too.
+    fn was_marked_before(&self, mark: &str, age: Duration) -> Vec<String> {
+        let before = format!("{} < {}", self.instant(mark), self.bound(mark, &Shift::back(age)));
+        vec![self.is_set(mark), before]
     }
 
     fn marked(&self, state: StateId, mark: &str, published: bool, pick: &Pick) -> Script {

@@ -147,19 +147,27 @@ impl Table<'_> {
 
     /// Microseconds until the first ready row falls due.
     pub fn next_due(&self) -> Script {
-        let free = self.next_due_of_rows();
-        let Some(ordered) = self.group().and_then(|group| self.next_due_of_groups(group)) else {
-            return self.one(&free);
-        };
-        self.one(&format!(
-            "SELECT min(u.w) FROM (\nSELECT a.w FROM ({free}) AS a\nUNION ALL\nSELECT b.w FROM ({ordered}) AS b) AS u"
-        ))
+        let ready = self.stage.ready.as_slice();
+        // MySQL would read and sort all rows of two states.
+        let apart: Vec<&[StateId]> =
+            if self.dialect == Dialect::Mysql { ready.chunks(1).collect() } else { vec![ready] };
+        let mut looks: Vec<String> = apart.iter().map(|states| self.next_due_of_rows(states)).collect();
+        if let Some(group) = self.group() {
+            looks.extend(apart.iter().filter_map(|states| self.next_due_of_groups(group, states)));
+        }
+        if let [only] = looks.as_slice() {
+            return self.one(only);
+        }
+        let named =
+            ('a'..).zip(&looks).map(|(name, look)| format!("SELECT {name}.w FROM ({look}) AS {name}"));
+        let all = named.collect::<Vec<_>>().join("\nUNION ALL\n");
+        self.one(&format!("SELECT min(u.w) FROM (\n{all}) AS u"))
     }
 
-    fn next_due_of_rows(&self) -> String {
-        let mut conditions = vec![self.in_states(&self.stage.ready, Lookup::Index)];
+    fn next_due_of_rows(&self, states: &[StateId]) -> String {
+        let mut conditions = vec![self.in_states(states, Lookup::Index)];
         conditions.extend(self.has_attempts_left());
-        conditions.extend(self.not_barred(&self.stage.ready));
+        conditions.extend(self.not_barred(states));
         conditions.extend(self.filter());
         conditions.extend(self.group().map(|group| self.is_free(group)));
         let Some(due) = self.contract.column(Role::Due) else {
@@ -172,12 +180,7 @@ impl Table<'_> {
                 format!("0 - ({})", self.micros_since(due))
             }
         };
-        let order = match (self.contract.due.null, self.dialect) {
-            (postrider_contract::DueNull::Now, Dialect::Postgres | Dialect::Sqlite) => {
-                self.instant_or_first(due)
-            }
-            _ => self.instant(due),
-        };
+        let order = self.due_key().unwrap_or_else(|| self.id());
         format!(
             "SELECT {} AS w\nFROM {} AS t\nWHERE {}\nORDER BY {order}\nLIMIT 1",
             self.as_integer(&waits),
@@ -201,12 +204,12 @@ impl Table<'_> {
 
     /// Ordered rows that are due and were not taken wait behind others: what may change that by itself is the next of
     /// them to fall due. `None` where no index has it: the poll interval finds it then.
-    fn next_due_of_groups(&self, group: &Group) -> Option<String> {
+    fn next_due_of_groups(&self, group: &Group, states: &[StateId]) -> Option<String> {
         let due = self.contract.column(Role::Due)?;
         let (key, arrived) = self.freshness();
         arrived?;
         let by_due = self.contract.claim.order.first().is_some_and(|order| order.role == Role::Due);
-        let mut conditions = vec![self.in_states(&self.stage.ready, Lookup::Index)];
+        let mut conditions = vec![self.in_states(states, Lookup::Index)];
         conditions.extend(self.filter());
         let key = match self.dialect {
             Dialect::Mysql if !by_due => return None,

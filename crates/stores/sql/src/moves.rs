@@ -16,14 +16,18 @@ use crate::{Bind, Dialect, Script, Step, Yields};
 /// Which rows of the move's states.
 pub(crate) enum Pick {
     /// Up to a limit, those that satisfy these, in the order of this expression.
-    Some { conditions: Vec<String>, order: Option<String>, since: Vec<String> },
+    Some { conditions: Vec<String>, order: Option<String>, since: Vec<String>, lookup: Lookup },
     /// The caller's keys, as far as they satisfy these.
     Named { conditions: Vec<String> },
 }
 
 impl Pick {
+    pub fn by_index(conditions: Vec<String>, order: Option<String>) -> Self {
+        Self::Some { conditions, order, since: Vec::new(), lookup: Lookup::Index }
+    }
+
     pub fn among(conditions: Vec<String>) -> Self {
-        Self::Some { conditions, order: None, since: Vec::new() }
+        Self::by_index(conditions, None)
     }
 }
 
@@ -63,7 +67,7 @@ impl Table<'_> {
     ) -> Script {
         let step = self.contract.reclaim_move(self.stage, to);
         let order = self.horizon().map(|column| self.instant(column));
-        let pick = Pick::Some { conditions, order, since: Vec::new() };
+        let pick = Pick::by_index(conditions, order);
         self.picked(step, transitions, Some(LEASE_EXPIRED), &pick)
     }
 
@@ -85,27 +89,46 @@ impl Table<'_> {
     pub fn sweeps(&self) -> Vec<Script> {
         let sweep = |sweep| {
             let sweep: &postrider_contract::Sweep = sweep;
-            let conditions = match &sweep.when {
-                _ if sweep.only_queued => self.is_stale(sweep),
-                When::Always => Vec::new(),
-                When::OlderThan { age, since } => {
-                    vec![format!("{} < {}", self.instant(since), self.bound(since, &Shift::back(*age)))]
+            let bound = |column: &String| self.bound(column, &Shift::NOW);
+            let (conditions, order) = match &sweep.when {
+                When::OlderThan { since, .. } if sweep.only_queued => {
+                    (self.is_stale(sweep), Some(self.instant(since)))
                 }
-                When::At { column } => {
-                    let reached = format!("{} <= {}", self.instant(column), self.bound(column, &Shift::NOW));
-                    if sweep.publish {
-                        vec![format!("({} IS NULL OR {reached})", self.col(column))]
-                    } else {
-                        // Said although it follows: the index of such rows says it too.
-                        vec![self.is_set(column), reached]
+                When::Always => (Vec::new(), None),
+                When::OlderThan { age, since } => {
+                    let old = format!("{} < {}", self.instant(since), self.bound(since, &Shift::back(*age)));
+                    (vec![old], None)
+                }
+                When::At { column } if sweep.publish => {
+                    let key = self.publishing_key(column);
+                    let reached = format!("{key} <= {}", bound(column));
+                    match self.dialect {
+                        Dialect::Mysql => {
+                            (vec![format!("({} IS NULL OR {reached})", self.col(column))], None)
+                        }
+                        Dialect::Postgres | Dialect::Sqlite => (vec![reached], Some(key)),
                     }
+                }
+                // Said although it follows: the index of such rows says it too.
+                When::At { column } => {
+                    let reached = format!("{} <= {}", self.instant(column), bound(column));
+                    (vec![self.is_set(column), reached], None)
                 }
             };
             let step = self.contract.sweep_move(self.stage, sweep);
-            let pick = Pick::among(conditions);
+            let lookup = if sweep.only_queued { self.lost_lookup() } else { Lookup::Index };
+            let pick = Pick::Some { conditions, order, since: Vec::new(), lookup };
             self.picked(step, &[Transition::Swept], sweep.reason.as_deref(), &pick)
         };
         self.contract.sweeps.iter().map(sweep).collect()
+    }
+
+    /// When a row is to be handed to a queue; NULL is at once. MySQL reads that as one range by itself.
+    pub fn publishing_key(&self, column: &str) -> String {
+        match self.dialect {
+            Dialect::Mysql => self.instant(column),
+            Dialect::Postgres | Dialect::Sqlite => self.instant_or_first(column),
+        }
     }
 
     /// From-state name → the move, for the keys that the operator names.
@@ -130,6 +153,7 @@ impl Table<'_> {
             conditions: Vec::new(),
             order: None,
             since: since.clone(),
+            lookup: Lookup::Index,
         })
     }
 
@@ -190,8 +214,8 @@ impl Table<'_> {
                 parts.push(self.in_states(writes.step.from, Lookup::Check));
                 parts.extend(conditions.iter().cloned());
             }
-            Pick::Some { conditions, order, since } => {
-                parts.push(self.in_states(writes.step.from, Lookup::Index));
+            Pick::Some { conditions, order, since, lookup } => {
+                parts.push(self.in_states(writes.step.from, *lookup));
                 parts.extend(conditions.iter().cloned());
                 if !since.is_empty() {
                     parts.push(self.changed_within(draft, since));

@@ -270,13 +270,15 @@ pub struct ShareClaim {
     pub after: Script,
     /// Takes rows of [`Bind::Shares`].
     pub take: Script,
-    /// Absent where there is no table of pools: then no pool is limited.
+    /// Absent where the contract has no pools.
     pub pools: Option<PoolScripts>,
 }
 
 /// What concerns the limits of pools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolScripts {
+    /// Yields 1 where the table of pools is there, else 0: then no pool is limited.
+    pub there: Script,
     /// Yields of [`Bind::Pools`] those that are known: name, 1 where it is limited, how many rows may go, microseconds until
     /// its rate lets one go.
     pub state: Script,
@@ -298,7 +300,7 @@ pub struct HandoffScripts {
     pub standing: Script,
     /// Which of [`Program::sweeps`] yields the rows that wait to be published.
     pub waiting: usize,
-    /// One per ready state: marks rows that are due and not on the queue. `Keys`.
+    /// One or two per ready state: marks rows that are due and not on the queue. `Keys`.
     pub due: Vec<Script>,
     /// One per ready state: undoes that for [`Bind::Ids`]. `Keys`.
     pub recall: Vec<Script>,
@@ -342,7 +344,8 @@ impl Program {
         scripts.extend(self.claim.iter().map(|script| ("claim", script)));
         if let Some(shares) = &self.shares {
             scripts.extend([("shares", &shares.first), ("claim of shares", &shares.take)]);
-            scripts.extend(shares.pools.iter().map(|pools| ("pools", &pools.state)));
+            // The others only where that answers 1.
+            scripts.extend(shares.pools.iter().map(|pools| ("is there a table of pools", &pools.there)));
         }
         if let Some(handoff) = &self.handoff {
             scripts.extend([("claim by key", &handoff.claim), ("standing", &handoff.standing)]);

@@ -54,13 +54,38 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// The pools' table, where there is one.
+    /// The pools' table, whether it is there or not: it may be made while a lane runs.
     fn pool_table(&self) -> Option<&Pool> {
-        let pool = self.contract.pool.as_ref()?;
-        let columns = self.shape.related.get(&pool.table)?;
-        let has = |name: &str| columns.iter().any(|column| column.name == name);
-        let whole = [&pool.id, &pool.concurrency, &pool.rate, &pool.paused].into_iter().all(|name| has(name));
-        (whole && self.contract.column(Role::Pool).is_some()).then_some(pool)
+        self.contract.pool.as_ref().filter(|_| self.contract.column(Role::Pool).is_some())
+    }
+
+    /// Does the table of pools have all that is asked of it? Yields 1 or 0.
+    fn pools_there(&self, pool: &Pool) -> Step {
+        let columns = [&pool.id, &pool.concurrency, &pool.rate, &pool.paused];
+        let listed = columns.map(|column| self.text(column)).join(", ");
+        let (schema, name) = match pool.table.split_once('.') {
+            Some((schema, name)) => (Some(schema), name),
+            None => (None, pool.table.as_str()),
+        };
+        let found = match self.dialect {
+            Dialect::Postgres => {
+                let path = self.text(&ident::quote_path(self.dialect, &pool.table));
+                format!(
+                    "pg_catalog.pg_attribute WHERE attrelid = to_regclass({path}) AND NOT attisdropped AND attname IN \
+                     ({listed})"
+                )
+            }
+            Dialect::Mysql => format!(
+                "information_schema.columns WHERE table_schema = {} AND table_name = {} AND column_name IN ({listed})",
+                schema.map_or_else(|| "DATABASE()".to_owned(), |schema| self.text(schema)),
+                self.text(name)
+            ),
+            Dialect::Sqlite => {
+                format!("pragma_table_info({}) WHERE name IN ({listed})", self.text(name))
+            }
+        };
+        let whole = format!("CASE WHEN count(*) = {} THEN 1 ELSE 0 END", columns.len());
+        Draft::own(self).finish(&format!("SELECT {} FROM {found}", self.as_integer(&whole)), Yields::Other)
     }
 
     /// A ready row's share, as its index has it.
@@ -106,6 +131,7 @@ impl Table<'_> {
         let writes = Writes::of(self.contract, self.contract.lease_move(self.stage, Transition::Claimed));
         let take = self.share_take(&writes);
         let pools = self.pool_table().map(|pool| PoolScripts {
+            there: Script { steps: vec![self.pools_there(pool)] },
             state: Script { steps: vec![self.pool_state(pool)] },
             enroll: Script { steps: vec![self.pool_enroll(pool)] },
             take: self.under_permits(take.clone()),

@@ -19,7 +19,7 @@ fn outbox(on_error: &str) -> Contract {
 }
 
 /// The numbers from 1 to `last`, as `seq`; MySQL has no tables of them, and its recursive queries end at 1,000.
-fn numbers(last: i64) -> String {
+pub fn numbers(last: i64) -> String {
     let digits = (0..5).map(|at| format!("{DIGITS} AS d{at}")).collect::<Vec<_>>().join(" CROSS JOIN ");
     let sum = "d0.n + 10 * d1.n + 100 * d2.n + 1000 * d3.n + 10000 * d4.n + 1";
     format!("(SELECT {sum} AS seq FROM {digits} ORDER BY seq LIMIT {last}) AS numbers")

@@ -7,6 +7,7 @@ mod groups;
 mod lane;
 mod migrate;
 mod outage;
+mod plans;
 mod rendered;
 mod server;
 mod values;

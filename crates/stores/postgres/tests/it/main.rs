@@ -5,6 +5,7 @@ mod groups;
 mod inspect;
 mod migrate;
 mod outage;
+mod plans;
 mod rendered;
 mod server;
 mod settle;

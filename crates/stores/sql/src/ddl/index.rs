@@ -173,7 +173,9 @@ impl Table<'_> {
         let mut needed =
             vec![self.partial_index(&named(&format!("share{mark}")), &self.share_keys(), &self.is_waiting())];
         if let (Some(flying), Some(pool)) = (self.is_in_flight(), pool) {
-            needed.push(self.partial_index(&named("pool"), &[self.quote(pool)], &flying));
+            // Most rows are of no pool, and need not be in it.
+            let condition = format!("{flying} AND {}", self.is_set(pool));
+            needed.push(self.partial_index(&named("pool"), &[self.quote(pool)], &condition));
         }
         needed
     }
@@ -187,16 +189,43 @@ impl Table<'_> {
         Some(self.timed_index(&name, state, horizon))
     }
 
-    /// When ready rows were published: what an external queue lost, and what it has not got.
+    /// Of the ready rows that a queue can carry: `offer`, those that are not on it, by their time; `queued`, those that are, by
+    /// when they were published. MySQL has one index for both.
     fn queue_indexes(&self) -> Vec<Needed> {
         let Some(handoff) = self.contract.queue_of(self.stage) else { return Vec::new() };
         let states = self.stage.ready.iter().enumerate();
-        states
-            .map(|(index, state)| {
-                let number = if index == 0 { String::new() } else { (index + 1).to_string() };
-                self.timed_index(&format!("{}_queued{number}", self.stage.name), *state, handoff.mark)
-            })
-            .collect()
+        let indexes = states.flat_map(|(index, state)| {
+            let number = if index == 0 { String::new() } else { (index + 1).to_string() };
+            let named = |what: &str| format!("{}_{what}{number}", self.stage.name);
+            if self.dialect == Dialect::Mysql {
+                return vec![self.mysql_index(&named("offer"), *state, &self.mysql_offers(handoff.mark))];
+            }
+            let carried = |mark: String, lookup: Lookup| {
+                let mut condition = vec![self.in_state(*state, lookup), mark];
+                condition.extend(self.is_carried());
+                condition.join(" AND ")
+            };
+            let absent = carried(format!("{} IS NULL", self.col(handoff.mark)), Lookup::Index);
+            let due =
+                self.due_key().map_or_else(|| self.quote(&self.contract.table.id), |key| index_key(&key));
+            let marked = index_key(&self.instant(handoff.mark));
+            let lost = carried(self.is_set(handoff.mark), self.lost_lookup());
+            vec![
+                self.partial_index(&named("offer"), &[due], &absent),
+                self.partial_index(&named("queued"), &[marked], &lost),
+            ]
+        });
+        indexes.collect()
+    }
+
+    /// What tells that a queue can carry the row, then the mark, then its time.
+    fn mysql_offers(&self, mark: &str) -> Vec<(String, bool)> {
+        let group = self.group().map(|_| self.live_column());
+        let pool = self.contract.column(Role::Pool).filter(|_| self.contract.pool.is_some());
+        let due = self.contract.column(Role::Due);
+        let columns = group.into_iter().chain(pool.map(str::to_owned));
+        let columns = columns.chain([mark.to_owned()]).chain(due.map(str::to_owned));
+        columns.map(|column| (column, false)).collect()
     }
 
     /// Next to empty, so that the sweep of spent rows need not look at the backlog. MySQL has no such
@@ -207,25 +236,35 @@ impl Table<'_> {
         }
         let mut condition = vec![self.in_states(&self.stage.ready, Lookup::Index), self.is_spent()?];
         condition.extend(self.filter());
-        let name = format!("{}_spent{}", self.stage.name, self.stage.attempts.max);
+        let own = if self.contract.column(Role::MaxAttempts).is_some() { "_own" } else { "" };
+        let name = format!("{}_spent{}{own}", self.stage.name, self.stage.attempts.max);
         Some(self.partial_index(&name, &[self.quote(&self.contract.table.id)], &condition.join(" AND ")))
     }
 
-    /// Rows that have a time at which they are swept, by that time: a sweep need not look at the others.
+    /// Rows that have a time at which they are swept, or handed to a queue, by that time: a sweep need not look at the
+    /// others.
     fn sweep_indexes(&self) -> Vec<Needed> {
         let timed = self.contract.sweeps.iter().filter_map(|sweep| match &sweep.when {
-            When::At { column } if !sweep.publish => Some((sweep, column)),
+            When::At { column } => Some((sweep, column)),
             _ => None,
         });
         let index = |(sweep, column): (&Sweep, &String)| {
             let name = format!("sweep_{column}");
-            if self.dialect == Dialect::Mysql {
-                return self.columns_index(&name, std::slice::from_ref(column));
-            }
             let mut condition = vec![self.in_states(&sweep.from, Lookup::Index)];
             condition.extend(self.filter());
-            condition.push(self.is_set(column));
-            self.partial_index(&name, &[index_key(&self.instant(column))], &condition.join(" AND "))
+            match (self.dialect, sweep.publish) {
+                (Dialect::Mysql, true) => self.mysql_index(&name, sweep.from[0], &[(column.clone(), false)]),
+                (Dialect::Mysql, false) => self.columns_index(&name, std::slice::from_ref(column)),
+                (Dialect::Postgres | Dialect::Sqlite, true) => self.partial_index(
+                    &name,
+                    &[index_key(&self.publishing_key(column))],
+                    &condition.join(" AND "),
+                ),
+                (Dialect::Postgres | Dialect::Sqlite, false) => {
+                    condition.push(self.is_set(column));
+                    self.partial_index(&name, &[index_key(&self.instant(column))], &condition.join(" AND "))
+                }
+            }
         };
         timed.map(index).collect()
     }

@@ -15,6 +15,9 @@ const FRESH: Duration = Duration::from_secs(1);
 /// The same while it has not yet seen all shares.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// How long it is believed that there is no table of pools.
+const ABSENT: Duration = Duration::from_secs(5);
+
 #[derive(Debug, Default)]
 pub(super) struct Known(Mutex<State>);
 
@@ -30,6 +33,16 @@ struct State {
     turning: BTreeSet<String>,
     pools: BTreeMap<String, Pool>,
     enrolled: HashSet<String>,
+    table: Table,
+}
+
+/// Is there a table of pools?
+#[derive(Debug, Default, Clone, Copy)]
+enum Table {
+    #[default]
+    Unknown,
+    There,
+    Absent(Instant),
 }
 
 /// What is known of a pool.
@@ -113,6 +126,19 @@ impl Known {
 
     pub fn enrolled(&self, pools: Vec<String>) {
         self.lock().enrolled.extend(pools);
+    }
+
+    /// Is there a table of pools? `None` where it is time to look.
+    pub fn pools_are_there(&self) -> Option<bool> {
+        match self.lock().table {
+            Table::There => Some(true),
+            Table::Absent(looked) if looked.elapsed() < ABSENT => Some(false),
+            Table::Unknown | Table::Absent(_) => None,
+        }
+    }
+
+    pub fn looked_for_pools(&self, there: bool) {
+        self.lock().table = if there { Table::There } else { Table::Absent(Instant::now()) };
     }
 
     /// What was found of these pools; the others of them have no limits.

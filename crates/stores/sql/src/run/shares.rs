@@ -13,7 +13,7 @@ use super::claim::count;
 use super::known::{Free, Pool};
 use super::{Opened, Run};
 use crate::bind::{self, Given, Groups, Share, Shares};
-use crate::{Dialect, Script, ShareClaim};
+use crate::{Dialect, PoolScripts, Script, ShareClaim};
 
 /// Shares that one look finds, at most; the next goes on from there.
 const LOOKED_AT: u32 = 500;
@@ -71,6 +71,9 @@ impl Opened {
         pools: BTreeSet<String>,
     ) -> Result<(), Error> {
         let Some(scripts) = shares.pools.as_ref().filter(|_| !pools.is_empty()) else { return Ok(()) };
+        if !self.pools_are_there(on, scripts).await? {
+            return Ok(());
+        }
         let found = self.pool_states(on, &scripts.state, pools.iter().cloned().collect()).await?;
         let new = self.known.not_enrolled(&found);
         if !new.is_empty() {
@@ -79,6 +82,18 @@ impl Opened {
         }
         self.known.set_pools(&pools, found);
         Ok(())
+    }
+
+    /// Is there a table of pools? One that is not is looked for again now and then: it may be made while the lane runs.
+    async fn pools_are_there(&self, on: &impl Run, scripts: &PoolScripts) -> Result<bool, Error> {
+        if let Some(known) = self.known.pools_are_there() {
+            return Ok(known);
+        }
+        let given = Given::limit(on.owner(), 1);
+        let there =
+            bind::count(&on.run("look for the table of pools", &scripts.there, &given).await?.first()) == 1;
+        self.known.looked_for_pools(there);
+        Ok(there)
     }
 
     async fn pool_states(

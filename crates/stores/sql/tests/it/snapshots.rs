@@ -149,13 +149,15 @@ fn snapshot(contract: &Contract, dialect: Dialect) -> String {
 
 /// What a lane with an external queue has besides.
 fn with_queue(contract: &Contract, stage: &str, dialect: Dialect, shape: &Shape) -> String {
+    let contract_without_queue = contract;
     let contract = contract.clone().with_queue();
     let stage = contract.stage(stage).expect("it was there");
     let program = render(&contract, stage, dialect, shape).expect("it renders");
     let Some(handoff) = &program.handoff else { return String::new() };
     let indexes = ddl::missing(&contract, shape, &[], dialect).expect("it renders");
     let mut text = String::new();
-    for statement in indexes.iter().filter(|statement| statement.contains("_queued")) {
+    let known = ddl::missing(contract_without_queue, shape, &[], dialect).expect("it renders");
+    for statement in indexes.iter().filter(|statement| !known.contains(*statement)) {
         write!(text, "\n-- create, with a queue\n{statement};\n").expect("writing to a String can't fail");
     }
     let mut scripts =

@@ -5,6 +5,7 @@ mod groups;
 mod lane;
 mod locking;
 mod migrate;
+mod plans;
 mod rendered;
 mod values;
 mod wake;

@@ -1,0 +1,125 @@
+//! What the statements of a lane with pools, turns and a queue read of a large backlog, as the server itself counts it: what
+//! they take, and no row of those that wait for something else.
+
+use postrider_seams::migrate::{Migrate as _, Options};
+use postrider_sql::{Bind, Script, Step};
+use sqlx::{AssertSqlSafe, Executor as _, Row as _};
+
+use crate::groups::numbers;
+use crate::server::{Server, contract, with_database};
+
+/// Rows of the backlog; `POSTRIDER_BACKLOG` makes it larger.
+fn backlog() -> i64 {
+    std::env::var("POSTRIDER_BACKLOG").ok().and_then(|text| text.parse().ok()).unwrap_or(40_000)
+}
+
+/// Every kind of row that a statement could stumble over: finished, on the queue, in groups and in a paused pool (with and
+/// without a mark), to be tried again later, dead, for later. Then ten of each kind that somebody looks for.
+async fn fill(server: &Server) {
+    let columns = "id, `code`, target_url, payload, client_id, `status`, `mode`, message_group, dispatch_pool_id, \
+                   attempt_count, queued_at, next_attempt_at, scheduled_for, expires_at, created_at";
+    let now = "UTC_TIMESTAMP(6)";
+    for from in (0..backlog()).step_by(20_000) {
+        server
+            .run(&format!(
+                "INSERT INTO dispatch_jobs ({columns}) SELECT LPAD(n, 13, '0'), 'a:b:c:d', 'http://x/', '{{}}', \
+                 CONCAT('c', n % 7), CASE WHEN k < 5 THEN 'COMPLETED' WHEN k < 14 OR k = 19 THEN 'QUEUED' WHEN k < 18 THEN \
+                 'ERROR' ELSE 'PENDING' END, CASE WHEN k BETWEEN 8 AND 11 THEN 'BLOCK_ON_ERROR' ELSE 'IMMEDIATE' END, \
+                 CASE WHEN k BETWEEN 8 AND 11 THEN CONCAT('g', n % 500) END, CASE WHEN k BETWEEN 12 AND 13 THEN 'still' END, \
+                 CASE WHEN k BETWEEN 14 AND 17 THEN 1 ELSE 0 END, CASE WHEN k BETWEEN 5 AND 7 OR k = 19 THEN {now} WHEN k IN \
+                 (10, 11, 13) THEN {now} - INTERVAL 1 DAY END, CASE WHEN k BETWEEN 14 AND 16 THEN {now} + INTERVAL 1 HOUR END, \
+                 CASE WHEN k = 18 THEN {now} + INTERVAL 1 DAY END, CASE WHEN k = 19 THEN {now} + INTERVAL 1 DAY END, \
+                 {now} - INTERVAL n SECOND FROM (SELECT seq + {from} AS n, (seq + {from}) % 20 AS k FROM {}) AS `rows`",
+                numbers((backlog() - from).min(20_000))
+            ))
+            .await;
+    }
+    server
+        .run(&format!(
+            "INSERT INTO dispatch_jobs ({columns}) SELECT CONCAT('S', LPAD(seq, 12, '0')), 'a:b:c:d', 'http://x/', '{{}}', 'c', \
+             CASE WHEN seq % 4 = 3 THEN 'PENDING' WHEN seq % 4 = 1 THEN 'ERROR' ELSE 'QUEUED' END, 'IMMEDIATE', NULL, NULL, \
+             seq % 4 % 2, CASE WHEN seq % 4 = 2 THEN {now} - INTERVAL 1 HOUR END, \
+             CASE WHEN seq % 4 = 1 THEN {now} - INTERVAL 1 MINUTE END, NULL, NULL, {now} FROM {}",
+            numbers(40)
+        ))
+        .await;
+    server
+        .run("CREATE TABLE dispatch_pools (id VARCHAR(13) PRIMARY KEY, concurrency integer, rate_per_minute integer, paused boolean)")
+        .await;
+    server.run("INSERT INTO dispatch_pools (id, paused) VALUES ('still', true)").await;
+    server.run("INSERT INTO postrider_pools (pool, free_at) VALUES ('still', 0)").await;
+    server.run("ANALYZE TABLE dispatch_jobs").await;
+}
+
+fn filled(step: &Step) -> String {
+    let mut sql = step.sql.clone();
+    let keys = "'S000000000001', '0000000000005', '0000000000008'";
+    for bind in &step.binds {
+        let (mark, value) = match bind {
+            Bind::Limit | Bind::Jumps => ("?", "500"),
+            Bind::Owner => ("?", "'me'"),
+            Bind::Cursor => ("?", "'f'"),
+            Bind::Quota => ("?", "50"),
+            Bind::Share => ("?", "'fstill\\tc2'"),
+            Bind::ClaimTime => ("?", "UTC_TIMESTAMP(6)"),
+            Bind::Pools => ("{pools}", "'still'"),
+            Bind::Ids => ("{ids}", keys),
+            Bind::Held => ("{held}", keys),
+            other => panic!("nothing here binds {other:?}"),
+        };
+        sql = sql.replacen(mark, value, 1);
+    }
+    sql
+}
+
+/// Rows, of tables and of indexes, that a step reads.
+async fn reads(server: &Server, sql: &str) -> u64 {
+    let mut change = server.sql.begin().await.expect("a transaction");
+    let before = handled(&mut change).await;
+    change.fetch_all(AssertSqlSafe(sql)).await.unwrap_or_else(|error| panic!("{error}: {sql}"));
+    let read = handled(&mut change).await - before;
+    change.rollback().await.expect("nothing is kept");
+    read
+}
+
+async fn handled(connection: &mut sqlx::MySqlConnection) -> u64 {
+    let rows = connection.fetch_all("SHOW SESSION STATUS LIKE 'Handler_read%'").await.expect("a status");
+    rows.iter().map(|row| row.get::<String, _>(1).parse::<u64>().expect("a number")).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
+    with_database(|server| async move {
+        let queued = contract("dispatch_jobs").with_queue();
+        let database = server.database();
+        database.migration(queued.clone()).apply(Options::default()).await.expect("migrate");
+        let store = database.open(queued, "deliver", "test").await.expect("open");
+        fill(&server).await;
+        let program = &store.opened().program;
+        let handoff = program.handoff.as_ref().expect("it has a queue");
+        let shares = program.shares.as_ref().expect("it has shares");
+        let pools = shares.pools.as_ref().expect("it has pools");
+        let mut scripts: Vec<(&str, &Script)> = vec![
+            ("shares", &shares.first),
+            ("more shares", &shares.after),
+            ("claim of shares", &shares.take),
+            ("claim of shares of limited pools", &pools.take),
+            ("pools", &pools.state),
+            ("claim by key", &handoff.claim),
+            ("standing", &handoff.standing),
+            ("next due", &program.next_due),
+            ("reclaim", program.reclaim.as_ref().expect("it has leases")),
+        ];
+        scripts.extend(handoff.due.iter().map(|script| ("offer", script)));
+        scripts.extend(handoff.recall.iter().map(|script| ("recall", script)));
+        scripts.extend(program.sweeps.iter().map(|script| ("sweep", script)));
+        for (what, script) in scripts {
+            for step in &script.steps {
+                let sql = filled(step);
+                let read = reads(&server, &sql).await;
+                assert!(read <= 1000, "{what} reads {read} rows:\n{sql}");
+            }
+        }
+    })
+    .await;
+}

@@ -1,0 +1,100 @@
+//! How the statements of a lane with pools, turns and a queue find their rows: by an index of just those, in their order, so
+//! that no backlog is read past or sorted.
+
+use postrider_seams::migrate::{Migrate as _, Options};
+use postrider_sql::{Bind, Script, Step};
+use sqlx::{AssertSqlSafe, Row as _};
+
+use crate::file::{File, contract};
+
+async fn plan(file: &File, step: &Step) -> String {
+    let mut sql = step.sql.clone();
+    let keys = "'[\"S000000000001\", \"0000000000005\"]'";
+    for (index, bind) in step.binds.iter().enumerate().rev() {
+        let value = match bind {
+            Bind::Limit | Bind::Jumps => "500",
+            Bind::Owner => "'me'",
+            Bind::Cursor => "'f'",
+            Bind::Quota => "50",
+            Bind::Shares => "'[{\"s\": \"f\\tc1\", \"n\": 50}]'",
+            Bind::Pools => "'[\"still\"]'",
+            Bind::Ids | Bind::Held => keys,
+            other => panic!("nothing here binds {other:?}"),
+        };
+        sql = sql.replace(&format!("?{}", index + 1), value);
+    }
+    let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")))
+        .fetch_all(&file.sql)
+        .await
+        .unwrap_or_else(|error| panic!("{error}: {sql}"));
+    let lines: Vec<String> = rows.iter().map(|row| row.get::<String, _>(3)).collect();
+    lines.join("\n")
+}
+
+/// Without statistics, and with those of a large backlog: a planner that knows more must not choose worse.
+#[tokio::test(flavor = "multi_thread")]
+async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
+    let file = File::new();
+    let queued = contract("dispatch_jobs").with_queue();
+    let database = file.database();
+    database.migration(queued.clone()).apply(Options::default()).await.expect("migrate");
+    let store = database.open(queued, "deliver", "test").await.expect("open");
+    file.run("CREATE TABLE dispatch_pools (id TEXT PRIMARY KEY, concurrency INTEGER, rate_per_minute INTEGER, paused BOOLEAN)")
+        .await;
+    let program = &store.opened().program;
+    look(&file, program).await;
+    file.run(
+        "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000) \
+         INSERT INTO dispatch_jobs (id, code, target_url, payload, client_id, status, mode, message_group, dispatch_pool_id, \
+         queued_at, next_attempt_at, scheduled_for) SELECT printf('%013d', n), 'a:b:c:d', 'http://x/', '{}', 'c' || n % 7, \
+         CASE WHEN n % 20 < 5 THEN 'COMPLETED' WHEN n % 20 < 14 THEN 'QUEUED' WHEN n % 20 < 18 THEN 'ERROR' ELSE 'PENDING' END, \
+         CASE WHEN n % 20 BETWEEN 8 AND 11 THEN 'BLOCK_ON_ERROR' ELSE 'IMMEDIATE' END, \
+         CASE WHEN n % 20 BETWEEN 8 AND 11 THEN 'g' || n % 500 END, CASE WHEN n % 20 = 12 THEN 'still' END, \
+         CASE WHEN n % 2 = 0 THEN '2026-01-01T00:00:00.000Z' END, \
+         CASE WHEN n % 20 BETWEEN 14 AND 16 THEN '2999-01-01T00:00:00.000Z' END, \
+         CASE WHEN n % 20 > 17 THEN '2999-01-01T00:00:00.000Z' END FROM n",
+    )
+    .await;
+    file.run("ANALYZE").await;
+    look(&file, program).await;
+}
+
+async fn look(file: &File, program: &postrider_sql::Program) {
+    let handoff = program.handoff.as_ref().expect("it has a queue");
+    let shares = program.shares.as_ref().expect("it has shares");
+    let pools = shares.pools.as_ref().expect("it has pools");
+    let mut scripts: Vec<(&str, &Script, Option<&str>)> = vec![
+        ("shares", &shares.first, Some("deliver_share")),
+        ("more shares", &shares.after, Some("deliver_share")),
+        ("claim of shares", &shares.take, Some("deliver_share")),
+        ("claim of shares of limited pools", &pools.take, None),
+        ("pools", &pools.state, Some("deliver_pool")),
+        ("claim by key", &handoff.claim, None),
+        ("standing", &handoff.standing, None),
+        ("next due", &program.next_due, Some("deliver_free")),
+        ("spent", program.spent.as_ref().expect("it counts"), Some("deliver_spent3_own")),
+        ("reclaim", program.reclaim.as_ref().expect("it has leases"), Some("deliver_lease")),
+    ];
+    // Those of QUEUED that have no mark; those to be tried again that have none, or an old one.
+    let offers = ["deliver_offer (", "deliver_offer2 (", "deliver_queued2 ("];
+    assert_eq!(handoff.due.len(), offers.len());
+    scripts.extend(handoff.due.iter().zip(offers).map(|(script, index)| ("offer", script, Some(index))));
+    scripts.extend(handoff.recall.iter().map(|script| ("recall", script, None)));
+    let sweeps = ["deliver_queued (", "sweep_scheduled_for (", "sweep_expires_at ("];
+    assert_eq!(program.sweeps.len(), sweeps.len());
+    scripts.extend(program.sweeps.iter().zip(sweeps).map(|(script, index)| ("sweep", script, Some(index))));
+    for (what, script, index) in scripts {
+        for (at, step) in script.steps.iter().enumerate() {
+            let plan = plan(file, step).await;
+            let scans = |line: &str| line.starts_with("SCAN t") && !line.contains("USING");
+            assert!(!plan.lines().any(scans), "{what} scans the table:\n{plan}\n{}", step.sql);
+            // A few rows that were named, or found by shares, may be put in order.
+            let few = plan.contains("CO-ROUTINE") || plan.contains("json_each");
+            let sorts = plan.contains("TEMP B-TREE FOR ORDER BY") && !few;
+            assert!(!sorts, "{what} sorts:\n{plan}\n{}", step.sql);
+            if let Some(index) = index.filter(|_| at == 0) {
+                assert!(plan.contains(index), "{what} does not read {index}:\n{plan}\n{}", step.sql);
+            }
+        }
+    }
+}
