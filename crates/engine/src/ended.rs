@@ -41,6 +41,11 @@ impl Ended {
         }
     }
 
+    /// Is the row to be tried once more?
+    pub fn comes_again(&self) -> bool {
+        matches!(self.transition, Transition::Retry | Transition::Deferred | Transition::Released)
+    }
+
     /// Rows that this is about.
     pub fn rows(&self) -> usize {
         1 + self.rest.len()

@@ -25,6 +25,7 @@ mod questions;
 mod reach;
 mod runner;
 mod settler;
+mod soon;
 mod state;
 pub mod status;
 mod turns;

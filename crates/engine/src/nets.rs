@@ -9,7 +9,7 @@ use postrider_seams::handoff::Offer;
 use postrider_seams::store::{self, SweepKind};
 use tokio::task::JoinSet;
 
-use crate::offers::offer;
+use crate::offers::{follow, offer};
 use crate::runner::Runner;
 
 /// Rows per statement: short transactions, so that nobody waits for us.
@@ -42,6 +42,7 @@ pub(crate) async fn run(runner: Arc<Runner>) {
             let net = move |runner| offer(runner, Arc::clone(&queue), which);
             nets.spawn(repeat(Arc::clone(&runner), every, "offer", net));
         }
+        nets.spawn(follow(Arc::clone(&runner), queue));
     }
     if !runner.lane.contract.retention.is_empty() {
         nets.spawn(repeat(Arc::clone(&runner), SLOW, "purge", purge));

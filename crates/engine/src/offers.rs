@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_seams::handoff::Offer;
-use postrider_seams::{Queue, RowId, store};
+use postrider_seams::{Handoff, Queue, RowId, store};
 use tokio::time::Instant;
 
 use crate::nets::{CHUNK, LOCK_TTL};
@@ -13,6 +13,49 @@ use crate::runner::Runner;
 
 /// How long a publication of one chunk may take.
 const PUBLISH: Duration = Duration::from_secs(10);
+
+/// Publishes what this worker itself hands back, puts off or is to try again as soon as that falls due: the poller's next
+/// look may be seconds away. Takes no lock, as it is about a few rows. What is missed here the poller finds.
+pub(crate) async fn follow(runner: Arc<Runner>, queue: Arc<dyn Queue>) {
+    loop {
+        runner.soon.next().await;
+        if runner.state.has_queue_trouble() {
+            continue;
+        }
+        let Some(handoff) = runner.store.handoff() else { return };
+        match chunk(&runner, &*queue, handoff, Offer::Due).await {
+            // There may be more: the next tick goes on.
+            Ok(Chunk { offered, refused: 0 }) if offered >= CHUNK as usize => {
+                runner.soon.falls_due(Duration::ZERO);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(lane = runner.state.name, %error, "rows that fell due could not be published; the poller will");
+            }
+        }
+    }
+}
+
+/// What became of one chunk.
+struct Chunk {
+    offered: usize,
+    refused: usize,
+}
+
+/// Marks, publishes, and takes back what the queue refused.
+async fn chunk(
+    runner: &Runner,
+    queue: &dyn Queue,
+    handoff: &dyn Handoff,
+    offer: Offer,
+) -> Result<Chunk, store::Error> {
+    let rows = handoff.offer(offer, CHUNK).await?;
+    let refused = publish(runner, queue, &rows).await;
+    if !refused.is_empty() {
+        handoff.recall(&refused).await?;
+    }
+    Ok(Chunk { offered: rows.len(), refused: refused.len() })
+}
 
 pub(crate) async fn offer(
     runner: Arc<Runner>,
@@ -37,14 +80,9 @@ pub(crate) async fn offer(
         if !runner.store.lock(&name, LOCK_TTL).await? {
             return Ok(());
         }
-        let rows = handoff.offer(offer, CHUNK).await?;
-        let refused = publish(&runner, &*queue, &rows).await;
-        published += rows.len() - refused.len();
-        if !refused.is_empty() {
-            handoff.recall(&refused).await?;
-            break;
-        }
-        if rows.len() < CHUNK as usize {
+        let Chunk { offered, refused } = chunk(&runner, &*queue, handoff, offer).await?;
+        published += offered - refused;
+        if refused > 0 || offered < CHUNK as usize {
             break;
         }
     }

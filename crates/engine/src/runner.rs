@@ -23,6 +23,7 @@ use crate::observed::{ObservedStore, ObservedTransport};
 use crate::pace::Pace;
 use crate::questions::Questions;
 use crate::reach::Reach;
+use crate::soon::Soon;
 use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::waiting::{Run, Waiting};
 use crate::watchdog::Lasting;
@@ -45,6 +46,8 @@ pub(crate) struct Runner {
     pub room: Notify,
     /// The last row of an ordered run was settled: its group can be claimed again.
     pub freed: Notify,
+    /// When rows that go by a queue, and were put off, are to be published.
+    pub soon: Soon,
     /// A full batch was claimed: more claimers are worth their while.
     pub deep: Notify,
     /// Connection-level failures in a row.
@@ -89,6 +92,7 @@ impl Runner {
             gate: RwLock::new(()),
             room: Notify::new(),
             freed: Notify::new(),
+            soon: Soon::default(),
             deep: Notify::new(),
             unreachable_in_a_row: AtomicU32::new(0),
             doubt: Notify::new(),

@@ -31,6 +31,9 @@ async fn settle(runner: &Runner, ended: Vec<Ended>) {
         tokio::time::sleep(wait).await;
     }
     runner.store_is_back();
+    if runner.lane.queue.is_some() {
+        ended.iter().filter(|ended| ended.comes_again()).for_each(|ended| runner.soon.falls_due(ended.delay));
+    }
     done(runner, &ended);
 }
 

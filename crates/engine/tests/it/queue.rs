@@ -222,6 +222,56 @@ async fn j3_a_job_that_is_to_be_tried_again_is_published_once_each_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn j3_what_is_to_be_tried_at_once_does_not_wait_for_the_poller() {
+    let table = MemoryTable::new(contract());
+    let queue = Pointers::new(&table);
+    let tries = AtomicUsize::new(0);
+    let transport = Arc::new(Scripted::new(move |_| match tries.fetch_add(1, SeqCst) {
+        0 => Outcome::Retryable(Failure::new("503")),
+        1 => Outcome::Deferred(Failure { after: Some(Duration::from_millis(300)), ..Failure::new("busy") }),
+        _ => Outcome::Delivered(Delivered::default()),
+    }));
+    job(&table, "a", &[("retry_strategy", Value::Text("immediate".to_owned()))]);
+    let _engine = start(&table, &queue, &transport, "one");
+    // The pollers have had their first look.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let began = Instant::now();
+    queue.put(Some("a"));
+    until("delivered", MINUTE, || count(&table, "COMPLETED") == 1).await;
+    assert_eq!((transport.total(), queue.published.load(SeqCst)), (3, 2));
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}, with a poller every 5 s", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn j3_what_is_to_be_tried_at_once_waits_in_the_table_while_the_queue_is_away() {
+    let table = MemoryTable::new(contract());
+    let queue = Pointers::new(&table);
+    let tries = AtomicUsize::new(0);
+    let gone = Arc::clone(&queue);
+    let transport = Arc::new(Scripted::new(move |_| {
+        if tries.fetch_add(1, SeqCst) > 0 {
+            return Outcome::Delivered(Delivered::default());
+        }
+        gone.away.store(true, SeqCst);
+        Outcome::Retryable(Failure::new("503"))
+    }));
+    job(&table, "a", &[("retry_strategy", Value::Text("immediate".to_owned()))]);
+    let engine = start(&table, &queue, &transport, "one");
+    queue.put(Some("a"));
+    until("it says so", MINUTE, || matches!(health(&engine), Health::QueueAway { .. })).await;
+    tokio::time::sleep(MINUTE).await;
+    let row = table.row(&RowId::Text("a".into())).expect("it is there");
+    assert_eq!(row.get("status"), Some(&Value::Text("ERROR".to_owned())));
+    assert!(
+        matches!(row.get("queued_at"), None | Some(Value::Null)),
+        "it is not believed to be on the queue"
+    );
+    queue.away.store(false, SeqCst);
+    until("delivered", MINUTE, || count(&table, "COMPLETED") == 1).await;
+    assert_eq!(transport.total(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn j3_what_the_queue_lost_is_published_again_after_a_quarter_of_an_hour() {
     let table = MemoryTable::new(contract());
     let queue = Pointers::new(&table);

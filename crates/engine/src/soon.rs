@@ -1,0 +1,103 @@
+//! When rows that this worker has put off fall due, so that somebody can look then. In ticks, so that however many rows
+//! there are, the looks are few; and only the near future, as a poller sees to the rest.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// Rows that fall due within one tick are one look.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What falls due later than this is left to the poller.
+const HORIZON: Duration = Duration::from_mins(1);
+
+#[derive(Debug)]
+pub(crate) struct Soon {
+    began: Instant,
+    /// Ticks since then.
+    ticks: Mutex<BTreeSet<u128>>,
+    added: Notify,
+}
+
+impl Default for Soon {
+    fn default() -> Self {
+        Self { began: Instant::now(), ticks: Mutex::default(), added: Notify::new() }
+    }
+}
+
+impl Soon {
+    fn ticks(&self) -> MutexGuard<'_, BTreeSet<u128>> {
+        self.ticks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A row falls due so long from now.
+    pub fn falls_due(&self, after: Duration) {
+        if after > HORIZON {
+            return;
+        }
+        // The first tick after it: a look must not come a moment too early.
+        let tick = (self.began.elapsed() + after).as_millis() / TICK.as_millis() + 1;
+        if self.ticks().insert(tick) {
+            self.added.notify_one();
+        }
+    }
+
+    /// Waits until the next of them has fallen due.
+    pub async fn next(&self) {
+        loop {
+            let first = self.ticks().first().copied();
+            let Some(tick) = first else {
+                self.added.notified().await;
+                continue;
+            };
+            let at = self.began + TICK * u32::try_from(tick).unwrap_or(u32::MAX);
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(at) => {
+                    self.ticks().remove(&tick);
+                    return;
+                }
+                () = self.added.notified() => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn j3_a_look_comes_when_the_next_row_is_due_and_one_serves_many() {
+        let (soon, began) = (Soon::default(), Instant::now());
+        soon.falls_due(Duration::from_secs(2));
+        soon.falls_due(Duration::from_mins(30));
+        for millis in [0, 3, 40] {
+            soon.falls_due(Duration::from_millis(millis));
+        }
+        soon.next().await;
+        assert!(began.elapsed() <= Duration::from_millis(100), "{:?}", began.elapsed());
+        soon.next().await;
+        let waited = began.elapsed();
+        assert!(waited >= Duration::from_secs(2) && waited <= Duration::from_millis(2100), "{waited:?}");
+        assert!(
+            tokio::time::timeout(Duration::from_hours(1), soon.next()).await.is_err(),
+            "what is far away is the poller's"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn j3_an_earlier_row_shortens_the_wait() {
+        let (soon, began) = (Soon::default(), Instant::now());
+        soon.falls_due(Duration::from_secs(20));
+        let later = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            soon.falls_due(Duration::ZERO);
+        };
+        tokio::join!(soon.next(), later);
+        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    }
+}
