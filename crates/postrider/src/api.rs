@@ -186,4 +186,10 @@ impl LaneControl for Control {
         self.opened(lane).await?.set_paused(&lane.name, paused).await?;
         Ok(true)
     }
+
+    async fn hand_over(&self, lane: &str) {
+        if let Ok(lane) = self.desk.settings.lane(lane) {
+            self.desk.wiring.hand_over(lane).await;
+        }
+    }
 }

@@ -67,4 +67,8 @@ pub trait Handing: Send + Sync {
     /// Publishes the rows; takes back those that the queue refuses, and answers how many. Their state is as it should be
     /// either way.
     async fn hand(&self, rows: &[RowId]) -> Result<u64, store::Error>;
+
+    /// The same for rows that are due and on no queue, whoever made them so: a poller of the lane would find them in a few
+    /// seconds. Answers how many the queue has now.
+    async fn hand_due(&self) -> Result<u64, store::Error>;
 }

@@ -62,6 +62,9 @@ pub async fn run(desk: &Desk, args: &MoveArgs, verb: Verb) -> Result<(), Failure
         }
     }
     progress.finish();
+    if verb != Verb::Cancel && progress.done() > 0 {
+        desk.wiring.hand_over(lane).await;
+    }
     told(output, lane, args, verb, progress.done())
 }
 

@@ -36,6 +36,7 @@ pub async fn run(desk: &Desk, command: &SendCommand) -> Result<(), Failure> {
     };
     has_columns(lane, &fields)?;
     let key = desk.wiring.open(lane).await?.produce(&fields).await?;
+    desk.wiring.hand_over(lane).await;
     written(Output::new(json), lane, "row", &key)
 }
 

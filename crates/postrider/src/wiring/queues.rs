@@ -85,4 +85,17 @@ impl Wiring {
         let store: Arc<dyn Store> = self.open(lane).await?;
         Ok(Some(Arc::new(Handed::new(queue, store))))
     }
+
+    /// Publishes rows that somebody just made ready, where the lane has an external queue. Whatever goes wrong, the lane's
+    /// poller finds them within seconds.
+    pub async fn hand_over(&self, lane: &LaneSettings) {
+        let handed = match self.handing(lane).await {
+            Ok(None) => return,
+            Ok(Some(handing)) => handing.hand_due().await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = handed {
+            tracing::warn!(lane = lane.name, %error, "rows could not be handed to the queue at once; a poller of the lane will");
+        }
+    }
 }

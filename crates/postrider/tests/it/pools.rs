@@ -143,6 +143,56 @@ async fn j9_two_processes_keep_one_limit_on_sqlite() {
     two_processes_keep_one_limit(Kind::Sqlite).await;
 }
 
+/// A lane that found no table of pools has no limits; one that is made while it runs counts within seconds.
+async fn a_table_of_pools_may_come_later(kind: Kind) {
+    let (mut home, sql) = home(kind, "pools").await;
+    for table in ["dispatch_pools", "postrider_pools"] {
+        sql.must(&format!("DROP TABLE {table}")).await;
+    }
+    let (url, seen) = Slow::start(Duration::from_millis(100));
+    put(&sql, 1, 5, &url, "a", Some("0000000000PP1")).await;
+    let worker = home.start_worker();
+    completed(&sql, "dispatch_pool_id IS NOT NULL", 5).await;
+    home.shop.run(&["migrate"]).fine();
+    let pool = format!(
+        "INSERT INTO dispatch_pools (id, {}, name, paused) VALUES ('0000000000PP1', 'p', 'P', true)",
+        sql.quoted("code")
+    );
+    sql.must(&pool).await;
+    // Jobs make the lane look at their pool; those that come before it did so go on.
+    let mut next = 100;
+    until("the lane has seen the pool", PATIENCE, || {
+        next += 1;
+        let (sql, url, id) = (sql.clone(), url.clone(), next);
+        async move {
+            put(&sql, id, 1, &url, "a", Some("0000000000PP1")).await;
+            (sql.count("postrider_pools WHERE pool = '0000000000PP1'").await == Some(1)).then_some(())
+        }
+    })
+    .await;
+    put(&sql, 1000, 20, &url, "a", Some("0000000000PP1")).await;
+    seen.most.store(0, SeqCst);
+    sql.must("UPDATE dispatch_pools SET paused = false, concurrency = 2").await;
+    completed(&sql, "id >= '0000000001000'", 20).await;
+    assert!(seen.most.load(SeqCst) <= 2, "{} at once, with a limit of 2", seen.most.load(SeqCst));
+    home.stop(worker).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn j9_a_table_of_pools_that_is_made_later_counts_on_postgres() {
+    a_table_of_pools_may_come_later(Kind::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn j9_a_table_of_pools_that_is_made_later_counts_on_mariadb() {
+    a_table_of_pools_may_come_later(Kind::MariaDb).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn j9_a_table_of_pools_that_is_made_later_counts_on_sqlite() {
+    a_table_of_pools_may_come_later(Kind::Sqlite).await;
+}
+
 /// The first job of client `b`; the flood is below it.
 const LATER: usize = 5_000_000;
 

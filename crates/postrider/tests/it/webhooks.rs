@@ -1,5 +1,6 @@
 //! Webhooks by the real binary: a row is posted, and every attempt is on record.
 
+mod expiry;
 mod lane;
 
 use std::io::{Read as _, Write as _};

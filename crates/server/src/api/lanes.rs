@@ -48,6 +48,10 @@ pub trait LaneControl: Send + Sync {
 
     /// Pauses or resumes a lane for all instances on its database; false where there is none of that name. Idempotent.
     async fn set_paused(&self, lane: &str, paused: bool) -> Result<bool, store::Error>;
+
+    /// Rows of the lane were made ready by hand: where it has an external queue they go there now. What can't is found
+    /// by the lane's poller.
+    async fn hand_over(&self, lane: &str);
 }
 
 /// What a lane is made of.

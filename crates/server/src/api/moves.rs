@@ -144,6 +144,9 @@ async fn operate(
         return Ok(Json(MovedRows { matched: counted.rows, more: counted.more, moved: 0 }));
     }
     let moved = all_moved(&*table, verb, &which).await.map_err(Error::from)?;
+    if moved > 0 && verb != Verb::Cancel {
+        api.lanes.hand_over(&lane).await;
+    }
     let change = Change::new(verb.name(), "lane", &lane).detail("rows", moved);
     let change = match &which {
         Which::Ids(ids) => change.detail("ids", ids.clone()),

@@ -97,6 +97,8 @@ impl LaneControl for Lanes {
         self.paused.lock().unwrap().push((lane.to_owned(), paused));
         Ok(lane == "dispatch_jobs")
     }
+
+    async fn hand_over(&self, _: &str) {}
 }
 
 /// A mailroom that only remembers the traces of what it took.

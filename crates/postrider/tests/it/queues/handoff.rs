@@ -112,3 +112,44 @@ async fn j3_events_and_retries_go_by_the_queue() {
     assert_eq!(site.becomes(&id, "COMPLETED").await, 2);
     assert!(worker.figure("postrider_queue_pointers_total{lane=\"jobs\",fate=\"claimed\"}") == 2);
 }
+
+/// The pollers of this lane come once in ten minutes: whoever makes a job ready publishes it himself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn j3_who_makes_a_job_ready_does_not_wait_for_a_poller() {
+    let broker = nats();
+    let script = |arrival: &crate::rig::hooks::Arrival, before| {
+        let refused = match arrival.path.as_str() {
+            "/once" => (before == 0).then_some(503),
+            "/dead" => (before < 2).then_some(404),
+            _ => None,
+        };
+        Reply::status(refused.unwrap_or(200))
+    };
+    let mut site = Site::open_at(Kind::Sqlite, &broker.url(), "", script).await;
+    site.home.settle_in(&site.settings(&broker.url(), "10m"));
+    let worker = site.start();
+    let once = json!({"targetUrl": site.receiver.url("once"), "retryStrategy": "immediate"});
+    let (once, _) = site.make(&worker, &once);
+    assert_eq!(site.becomes(&once, "COMPLETED").await, 2, "a retry without delay");
+    let (dead, _) = site.make(&worker, &json!({"targetUrl": site.receiver.url("dead")}));
+    assert_eq!(site.becomes(&dead, "ERROR").await, 1);
+    let (code, said) =
+        site.ask(&worker, "POST", "/api/v1/lanes/jobs/requeue", &json!({ "ids": [dead.clone()] }));
+    assert_eq!((code, &said["moved"]), (200, &json!(1)), "{said}");
+    until("it was tried again", PATIENCE, || async { (site.receiver.of(&dead).len() == 2).then_some(()) })
+        .await;
+    site.becomes(&dead, "ERROR").await;
+    until("requeued at the terminal", PATIENCE, || async {
+        let said = site.home.shop.run(&["requeue", "jobs", &dead]);
+        (said.code == Some(0) && said.out.trim() == "1").then_some(())
+    })
+    .await;
+    site.becomes(&dead, "COMPLETED").await;
+    let sent = site
+        .home
+        .shop
+        .run(&["send", "webhook", &site.receiver.url("hook"), "--code", "a:b:c:d", "--payload", "{}"])
+        .fine();
+    assert_eq!(site.becomes(sent.out.trim(), "COMPLETED").await, 1);
+    site.home.stop(worker).await;
+}

@@ -19,6 +19,16 @@ pub struct Site {
     pub receiver: Receiver,
     pub queue: String,
     key: String,
+    url: String,
+}
+
+fn settings(store: &str, broker: &str, queue: &str, more: &str, every: &str) -> String {
+    format!(
+        "[stores.main]\nurl = \"{store}\"\n[transports.hooks]\nurl = \"webhook://\"\nallow = \"127.0.0.0/8\"\n\
+         [queues.jobs]\nurl = \"{broker}\"\nqueue = \"{queue}\"\n\
+         [lanes.jobs]\ncontract = \"dispatch_jobs\"\nqueue = \"jobs\"\npoll = \"200ms\"\n{more}\
+         [lanes.jobs.sweep]\nevery = \"1s\"\n[lanes.jobs.sweep.pending]\nevery = \"{every}\"\n"
+    )
 }
 
 impl Site {
@@ -39,16 +49,16 @@ impl Site {
         let home = Home::new();
         let (url, sql) = fresh(kind, "queues", &home.shop).await;
         let queue = unique("jobs");
-        home.settle_in(&format!(
-            "[stores.main]\nurl = \"{url}\"\n[transports.hooks]\nurl = \"webhook://\"\nallow = \"127.0.0.0/8\"\n\
-             [queues.jobs]\nurl = \"{broker}\"\nqueue = \"{queue}\"\n\
-             [lanes.jobs]\ncontract = \"dispatch_jobs\"\nqueue = \"jobs\"\npoll = \"200ms\"\n{more}\
-             [lanes.jobs.sweep]\nevery = \"1s\"\n[lanes.jobs.sweep.pending]\nevery = \"1s\"\n"
-        ));
+        home.settle_in(&settings(&url, broker, &queue, more, "1s"));
         let said = home.shop.run(&["migrate"]).fine();
         assert!(said.out.contains("-- queue `jobs`: made the"), "{}", said.out);
         let key = home.shop.run(&["key", "create", "test", "--role", "admin"]).fine().out.trim().to_owned();
-        Self { home, sql, receiver, queue, key }
+        Self { home, sql, receiver, queue, key, url }
+    }
+
+    /// Its settings, with pollers that come as often as this.
+    pub fn settings(&self, broker: &str, every: &str) -> String {
+        settings(&self.url, broker, &self.queue, "", every)
     }
 
     pub fn start(&mut self) -> Worker {

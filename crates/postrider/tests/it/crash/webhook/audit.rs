@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::jobs::{group, id, number};
+use super::jobs::{group, id, number, number_of_key};
 use crate::rig::hooks::{Arrival, Receiver};
 use crate::rig::sql::Sql;
 
@@ -31,15 +31,23 @@ struct Job {
 }
 
 pub async fn compare(sql: &Sql, receiver: &Receiver, rows: u32) -> Findings {
+    let names = named_by_api(sql).await;
+    let known = |id: &str| names.get(id).map_or_else(|| id.to_owned(), |number| super::jobs::id(*number));
     let jobs = read(sql).await;
-    let arrivals = receiver.journal();
+    let made = jobs.len();
+    let jobs: HashMap<String, Job> = jobs.into_iter().map(|(id, job)| (known(&id), job)).collect();
+    let mut arrivals = receiver.journal();
+    for arrival in &mut arrivals {
+        let id = known(arrival.id());
+        arrival.headers.insert("webhook-id".to_owned(), id);
+    }
     let mut by_id: HashMap<&str, Vec<&Arrival>> = HashMap::new();
     for arrival in &arrivals {
         by_id.entry(arrival.id()).or_default().push(arrival);
     }
     let mut findings = Findings::default();
-    if jobs.len() != rows as usize {
-        findings.breaches.push(format!("{rows} jobs were written, the table has {}", jobs.len()));
+    if jobs.len() != rows as usize || made != jobs.len() {
+        findings.breaches.push(format!("{rows} jobs were asked for, the table has {made}"));
     }
     for number in 0..rows {
         let id = id(number);
@@ -52,6 +60,22 @@ pub async fn compare(sql: &Sql, receiver: &Receiver, rows: u32) -> Findings {
     }
     findings.order(&arrivals);
     findings
+}
+
+/// The numbers of the jobs that the API gave ids of its own.
+async fn named_by_api(sql: &Sql) -> HashMap<String, u32> {
+    let query = format!(
+        "SELECT {}, {} FROM dispatch_jobs WHERE idempotency_key IS NOT NULL",
+        sql.text("id"),
+        sql.text("idempotency_key")
+    );
+    let rows = sql.rows(&query).await.expect("the table can be read");
+    let named = rows.into_iter().filter_map(|row| {
+        let mut row = row.into_iter();
+        let (id, key) = (row.next()??, row.next()??);
+        Some((id, number_of_key(&key)?))
+    });
+    named.collect()
 }
 
 async fn read(sql: &Sql) -> HashMap<String, Job> {

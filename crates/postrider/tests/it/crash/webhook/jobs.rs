@@ -1,6 +1,9 @@
-//! The jobs that the application writes: half of them in groups that hold while their head fails.
+//! The jobs of a run: half of them in groups that hold while their head fails. An application writes three quarters of them
+//! into the table, the others are made over the API.
 
 use std::ops::Range;
+
+use serde_json::{Value, json};
 
 use crate::crash::producer::Rows;
 use crate::rig::sql::Sql;
@@ -11,8 +14,47 @@ pub fn jobs(url: String) -> Rows {
     Rows { insert: Box::new(move |sql, numbers| insert(sql, &url, numbers)), find }
 }
 
+/// Is it made over the API?
+pub fn is_for_api(number: u32) -> bool {
+    number % 8 < 2
+}
+
+/// The first that the application writes from here on tells whether it has written them.
 fn find(number: u32) -> String {
-    format!("dispatch_jobs WHERE id = '{}'", id(number))
+    let first = (number..number + 8).find(|number| !is_for_api(*number)).expect("three quarters are");
+    format!("dispatch_jobs WHERE id = '{}'", id(first))
+}
+
+/// What the API is asked for.
+pub fn asked_for(url: &str, number: u32) -> Value {
+    let mut job = json!({
+        "code": "shop:orders:order:created", "targetUrl": url, "payload": payload(number), "clientId": "shop",
+        "sequence": number, "maxRetries": 100, "retryStrategy": "[0.2]", "idempotencyKey": key(number)
+    });
+    if let Some(group) = group(number) {
+        job["messageGroup"] = group.into();
+        job["mode"] = "BLOCK_ON_ERROR".into();
+    }
+    job
+}
+
+fn key(number: u32) -> String {
+    format!("crash-{number}")
+}
+
+/// The number of a job that the API made.
+pub fn number_of_key(key: &str) -> Option<u32> {
+    key.strip_prefix("crash-")?.parse().ok()
+}
+
+fn payload(number: u32) -> String {
+    format!("{{\"number\": {number}}}")
+}
+
+/// The number of a job, as its receiver knows it.
+pub fn number_in(body: &str) -> Option<u32> {
+    let body: Value = serde_json::from_str(body).ok()?;
+    body["number"].as_u64().and_then(|number| number.try_into().ok())
 }
 
 fn insert(sql: &Sql, url: &str, numbers: Range<u32>) -> String {
@@ -29,7 +71,11 @@ fn insert(sql: &Sql, url: &str, numbers: Range<u32>) -> String {
         "retry_strategy",
     ];
     let columns: Vec<String> = columns.iter().map(|column| sql.quoted(column)).collect();
-    let rows: Vec<String> = numbers.map(|number| row(url, number)).collect();
+    let rows: Vec<String> =
+        numbers.filter(|number| !is_for_api(*number)).map(|number| row(url, number)).collect();
+    if rows.is_empty() {
+        return "SELECT 1".to_owned();
+    }
     format!("INSERT INTO dispatch_jobs ({}) VALUES {}", columns.join(", "), rows.join(", "))
 }
 
@@ -39,9 +85,9 @@ fn row(url: &str, number: u32) -> String {
         None => ("NULL".to_owned(), "IMMEDIATE"),
     };
     format!(
-        "('{}', 'shop:orders:order:created', '{url}', '{{\"number\": {number}}}', 'shop', {group}, '{mode}', {number}, \
-         100, '[0.2]')",
-        id(number)
+        "('{}', 'shop:orders:order:created', '{url}', '{}', 'shop', {group}, '{mode}', {number}, 100, '[0.2]')",
+        id(number),
+        payload(number)
     )
 }
 
@@ -53,11 +99,17 @@ pub fn number(id: &str) -> Option<u32> {
     id.strip_prefix('J')?.parse().ok()
 }
 
+/// No group has jobs of both: who writes first would be left to chance.
 pub fn group(number: u32) -> Option<String> {
-    number.is_multiple_of(2).then(|| format!("group-{}", number / 2 % GROUPS))
+    let name = if is_for_api(number) {
+        format!("api-{}", number / 8 % (GROUPS / 4))
+    } else {
+        format!("group-{}", number / 2 % GROUPS)
+    };
+    number.is_multiple_of(2).then_some(name)
 }
 
 /// The receiver takes it only when it comes again.
-pub fn is_refused_at_first(id: &str) -> bool {
-    number(id).is_some_and(|number| number % 7 == 3)
+pub fn is_refused_at_first(body: &str) -> bool {
+    number_in(body).is_some_and(|number| number % 7 == 3)
 }

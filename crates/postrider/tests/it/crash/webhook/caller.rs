@@ -1,0 +1,108 @@
+//! A caller of the API that makes its jobs while the servers that answer it are killed. Who gets no answer asks another
+//! server the same, under the same idempotency key: each job must be made once.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rand::Rng as _;
+use rand::rngs::StdRng;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::jobs;
+use crate::crash::plan::Plan;
+
+const PATIENCE: Duration = Duration::from_mins(3);
+
+pub struct Caller {
+    /// Where the servers' logs are: they tell where each listens.
+    pub folder: PathBuf,
+    pub key: String,
+    /// Where the webhooks are to go.
+    pub url: String,
+}
+
+/// What it lived through.
+#[derive(Debug, Default)]
+pub struct Told {
+    pub made: u32,
+    /// Requests that got no answer, or one that promised nothing.
+    pub again: u32,
+    /// Jobs that the answer said were PENDING: the queue was away.
+    pub pending: u32,
+}
+
+impl Caller {
+    /// Makes every job of the plan that is the API's, as many as belong to the kills so far.
+    pub async fn call(self, plan: Plan, kills: Arc<AtomicU32>) -> Told {
+        let (mut dice, mut told) = (plan.dice(3), Told::default());
+        for number in (0..plan.rows).filter(|number| jobs::is_for_api(*number)) {
+            let due = u64::from(number) * u64::from(plan.kills) / u64::from(plan.rows);
+            while u64::from(kills.load(Ordering::Relaxed)) < due {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            self.make(number, &mut dice, &mut told).await;
+        }
+        told
+    }
+
+    async fn make(&self, number: u32, dice: &mut StdRng, told: &mut Told) {
+        let job = jobs::asked_for(&self.url, number).to_string();
+        let end = Instant::now() + PATIENCE;
+        loop {
+            assert!(Instant::now() < end, "no server made job {number} within {} s", PATIENCE.as_secs());
+            let servers = servers(&self.folder);
+            if !servers.is_empty() {
+                let server = &servers[dice.random_range(0..servers.len())];
+                let asked = tokio::time::timeout(Duration::from_secs(15), self.ask(server, &job)).await;
+                match asked.ok().flatten() {
+                    Some((200 | 201, body)) => {
+                        told.made += 1;
+                        told.pending += u32::from(body["status"] == json!("PENDING"));
+                        return;
+                    }
+                    Some((code @ 400..500, body)) => panic!("job {number}: {code} {body}"),
+                    _ => told.again += 1,
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Status and body of the answer, if there is a whole one.
+    async fn ask(&self, server: &str, job: &str) -> Option<(u16, serde_json::Value)> {
+        let mut stream = TcpStream::connect(server).await.ok()?;
+        let head = format!(
+            "POST /api/v1/dispatch-jobs HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{job}",
+            self.key,
+            job.len()
+        );
+        stream.write_all(head.as_bytes()).await.ok()?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.ok()?;
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        Some((head.split(' ').nth(1)?.parse().ok()?, serde_json::from_str(body).ok()?))
+    }
+}
+
+/// Where the last few servers listen, as their logs say; some of them are dead.
+fn servers(folder: &Path) -> Vec<String> {
+    let logs = std::fs::read_dir(folder).expect("the folder is there").flatten().map(|entry| entry.path());
+    let is_log = |path: &PathBuf| {
+        let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with("worker-") && path.extension().is_some_and(|extension| extension == "log")
+    };
+    let mut logs: Vec<PathBuf> = logs.filter(is_log).collect();
+    logs.sort();
+    let address = |log: PathBuf| {
+        let text = std::fs::read_to_string(log).ok()?;
+        let (_, rest) = text.split_once("address=127.0.0.1:")?;
+        let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        Some(format!("127.0.0.1:{port}"))
+    };
+    logs.into_iter().rev().take(5).filter_map(address).collect()
+}

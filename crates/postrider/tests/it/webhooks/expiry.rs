@@ -1,0 +1,112 @@
+//! J7: what has expired is not sent any more, on each database, by the real binary.
+
+use crate::rig::database::{Kind, fresh};
+use crate::rig::home::Home;
+use crate::rig::hooks::{Receiver, Reply};
+use crate::rig::sql::{Cell, Sql};
+use crate::rig::wait::{PATIENCE, until};
+
+fn time(sql: &Sql, seconds: i64) -> Cell {
+    Cell::Sql(match sql {
+        Sql::Postgres(_) => format!("now() + interval '{seconds} seconds'"),
+        Sql::MariaDb(_) => format!("UTC_TIMESTAMP(6) + INTERVAL {seconds} SECOND"),
+        Sql::Sqlite(_) => format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '{seconds} seconds')"),
+    })
+}
+
+async fn put(sql: &Sql, id: &str, url: &str, more: Vec<(&str, Cell)>) {
+    let mut cells: Vec<(&str, Cell)> = vec![
+        ("id", id.into()),
+        ("code", "shop:orders:order:created".into()),
+        ("target_url", url.into()),
+        ("payload", "{}".into()),
+    ];
+    cells.extend(more);
+    sql.insert("dispatch_jobs", &cells).await;
+}
+
+async fn becomes(sql: &Sql, id: &str, condition: &str) {
+    until(&format!("{id}: {condition}"), PATIENCE, || async {
+        (sql.count(&format!("dispatch_jobs WHERE id = '{id}' AND {condition}")).await == Some(1))
+            .then_some(())
+    })
+    .await;
+}
+
+/// The lane claims every 50 ms and sweeps every ten minutes: only the claim itself can keep an expired job back.
+async fn expired_jobs_are_not_sent(kind: Kind) {
+    let receiver = Receiver::start(|_, _| Reply::status(200)).await;
+    let mut home = Home::new();
+    let (url, sql) = fresh(kind, "expiry", &home.shop).await;
+    let settings = |every: &str| {
+        format!(
+            "[stores.main]\nurl = \"{url}\"\n[transports.hooks]\nurl = \"webhook://\"\nallow = \"127.0.0.0/8\"\n\
+             [lanes.jobs]\ncontract = \"dispatch_jobs\"\npoll = \"50ms\"\n[lanes.jobs.sweep.expire]\nevery = \"{every}\"\n"
+        )
+    };
+    home.settle_in(&settings("10m"));
+    home.shop.run(&["migrate"]).fine();
+    let worker = home.start_worker();
+    until("the lane runs", PATIENCE, || async { (worker.health().1 == "running").then_some(()) }).await;
+    let hook = receiver.url("hook");
+    let past = || vec![("expires_at", time(&sql, -1))];
+    // One after the other, each before a job that is sent: one look of the sweep can't have them all.
+    for n in 1..=5 {
+        put(&sql, &format!("EXPIRED{n:06}"), &hook, past()).await;
+        let later = format!("LATER{n:08}");
+        put(&sql, &later, &hook, vec![("expires_at", time(&sql, 3600))]).await;
+        becomes(&sql, &later, "status = 'COMPLETED'").await;
+    }
+    let group = |sequence: &str| -> Vec<(&str, Cell)> {
+        vec![
+            ("message_group", "g".into()),
+            ("mode", "BLOCK_ON_ERROR".into()),
+            ("sequence", Cell::Sql(sequence.to_owned())),
+        ]
+    };
+    put(&sql, "EXPIREDHEAD01", &hook, [group("1"), past()].concat()).await;
+    put(&sql, "BEHINDIT00001", &hook, group("2")).await;
+    home.kill(worker);
+    home.settle_in(&settings("1s"));
+    let worker = home.start_worker();
+    let over = "status = 'ERROR' AND next_attempt_at IS NULL AND attempt_count = 0 AND last_error = 'expired before delivery'";
+    for n in 1..=5 {
+        becomes(&sql, &format!("EXPIRED{n:06}"), over).await;
+    }
+    becomes(&sql, "EXPIREDHEAD01", over).await;
+    becomes(&sql, "BEHINDIT00001", "status = 'COMPLETED'").await;
+    // For later, and expired before its time; in wait for its next attempt.
+    let pending = vec![
+        ("status", "PENDING".into()),
+        ("scheduled_for", time(&sql, 3600)),
+        ("expires_at", time(&sql, -1)),
+    ];
+    put(&sql, "EXPIRED000012", &hook, pending).await;
+    let retrying = vec![
+        ("status", "ERROR".into()),
+        ("attempt_count", Cell::Sql("1".to_owned())),
+        ("next_attempt_at", time(&sql, 3600)),
+        ("expires_at", time(&sql, -1)),
+    ];
+    put(&sql, "EXPIRED000013", &hook, retrying).await;
+    becomes(&sql, "EXPIRED000012", over).await;
+    becomes(&sql, "EXPIRED000013", &over.replace("attempt_count = 0", "attempt_count = 1")).await;
+    assert_eq!(receiver.journal().len(), 6, "those that had not expired, and nothing else");
+    assert_eq!(sql.count("dispatch_attempts").await, Some(6));
+    home.stop(worker).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn j07_what_has_expired_is_not_sent_on_postgres() {
+    expired_jobs_are_not_sent(Kind::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn j07_what_has_expired_is_not_sent_on_mariadb() {
+    expired_jobs_are_not_sent(Kind::MariaDb).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn j07_what_has_expired_is_not_sent_on_sqlite() {
+    expired_jobs_are_not_sent(Kind::Sqlite).await;
+}
