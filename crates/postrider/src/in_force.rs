@@ -232,12 +232,17 @@ fn masked_url(text: &str) -> String {
         // `host1,host2` is no URL for the library; `sqlite:` and `file:` are.
         return without_password(text);
     };
-    if url.password().is_some() && url.set_password(Some("MASKED")).is_err() {
-        return MASK.to_owned();
-    }
     let pairs: Vec<(String, String)> =
         url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
-    if pairs.iter().any(|(name, _)| is_secret(name)) {
+    let (password, option) = (url.password().is_some(), pairs.iter().any(|(name, _)| is_secret(name)));
+    if !password && !option {
+        // As it was written: the library would make a path of `file:outbox` absolute.
+        return text.to_owned();
+    }
+    if password && url.set_password(Some("MASKED")).is_err() {
+        return MASK.to_owned();
+    }
+    if option {
         let mut query = url.query_pairs_mut();
         query.clear();
         for (name, value) in &pairs {

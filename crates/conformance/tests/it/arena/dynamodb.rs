@@ -114,13 +114,17 @@ fn value(cell: &Cell) -> AttributeValue {
     }
 }
 
+/// When a state was reached: the store's own note, which no column of the contract has.
+const OWN: &str = "ReachedAt";
+
 /// A `_META` record as the contract's row; none for other records.
 fn row(item: &HashMap<String, AttributeValue>) -> Option<Row> {
     if item["Status"].as_s().ok()? != "_META" {
         return None;
     }
     let mut row = Row::from([("id".to_owned(), Cell::text(item["Id"].as_s().ok()?))]);
-    for (name, value) in item["Attributes"].as_m().expect("a map") {
+    let attributes = item["Attributes"].as_m().expect("a map").iter();
+    for (name, value) in attributes.filter(|(name, _)| *name != OWN) {
         let known = NAMES.iter().find(|(_, attribute, _)| attribute == name);
         let (column, kind) =
             known.map_or((name.as_str(), ColumnKind::Text), |(column, _, kind)| (column, *kind));

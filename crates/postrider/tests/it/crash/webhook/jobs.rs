@@ -29,7 +29,7 @@ fn find(number: u32) -> String {
 pub fn asked_for(url: &str, number: u32) -> Value {
     let mut job = json!({
         "code": "shop:orders:order:created", "targetUrl": url, "payload": payload(number), "clientId": "shop",
-        "sequence": number, "maxRetries": 100, "retryStrategy": "[0.2]", "idempotencyKey": key(number)
+        "sequence": number, "maxRetries": 100, "retryStrategy": "[1]", "idempotencyKey": key(number)
     });
     if let Some(group) = group(number) {
         job["messageGroup"] = group.into();
