@@ -724,14 +724,14 @@ WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
 ORDER BY t.`next_attempt_at`
 LIMIT 1) AS b
 UNION ALL
-SELECT c.w FROM (SELECT CAST(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))) AS SIGNED) AS w
+SELECT c.w FROM (SELECT /*+ NO_SKIP_SCAN(t) */ CAST(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))) AS SIGNED) AS w
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'QUEUED'
   AND t.`next_attempt_at` > UTC_TIMESTAMP(6)
 ORDER BY t.`next_attempt_at`
 LIMIT 1) AS c
 UNION ALL
-SELECT d.w FROM (SELECT CAST(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))) AS SIGNED) AS w
+SELECT d.w FROM (SELECT /*+ NO_SKIP_SCAN(t) */ CAST(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))) AS SIGNED) AS w
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'ERROR' AND t.`next_attempt_at` IS NOT NULL
   AND t.`next_attempt_at` > UTC_TIMESTAMP(6)

@@ -220,8 +220,10 @@ impl Table<'_> {
             }
         };
         conditions.push(format!("{key} > {}", self.bound(due, &Shift::NOW)));
+        // MySQL would skip through the index of other rows, and sort; MariaDB takes this for a comment.
+        let hint = if self.dialect == Dialect::Mysql { "/*+ NO_SKIP_SCAN(t) */ " } else { "" };
         Some(format!(
-            "SELECT {} AS w\nFROM {} AS t\nWHERE {}\nORDER BY {key}\nLIMIT 1",
+            "SELECT {hint}{} AS w\nFROM {} AS t\nWHERE {}\nORDER BY {key}\nLIMIT 1",
             self.as_integer(&format!("0 - ({})", self.micros_since(due))),
             self.name(),
             conditions.join("\n  AND ")

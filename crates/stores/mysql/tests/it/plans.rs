@@ -82,6 +82,17 @@ async fn reads(server: &Server, sql: &str) -> u64 {
     read
 }
 
+/// How the server goes about it: table, kind of look, index, rows, and what it does besides.
+async fn plan(server: &Server, sql: &str) -> String {
+    let explain = format!("EXPLAIN FORMAT=TRADITIONAL {sql}");
+    let rows = sqlx::raw_sql(AssertSqlSafe(explain)).fetch_all(&server.sql).await.expect("a plan");
+    let cell = |row: &sqlx::mysql::MySqlRow, name: &str| {
+        row.try_get::<Option<String>, _>(name).ok().flatten().unwrap_or_default()
+    };
+    let line = |row| ["table", "type", "key", "ref", "Extra"].map(|name| cell(row, name)).join(" | ");
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 async fn handled(connection: &mut sqlx::MySqlConnection) -> u64 {
     let rows = connection.fetch_all("SHOW SESSION STATUS LIKE 'Handler_read%'").await.expect("a status");
     rows.iter().map(|row| row.get::<String, _>(1).parse::<u64>().expect("a number")).sum()
@@ -117,7 +128,7 @@ async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
             for step in &script.steps {
                 let sql = filled(step);
                 let read = reads(&server, &sql).await;
-                assert!(read <= 1000, "{what} reads {read} rows:\n{sql}");
+                assert!(read <= 1000, "{what} reads {read} rows:\n{sql}\n{}", plan(&server, &sql).await);
             }
         }
     })
