@@ -4,11 +4,12 @@ use futures::TryStreamExt as _;
 use postrider_seams::store::Error;
 use postrider_sql::Dialect;
 use postrider_sql::plain::{Answer, Answers, Plain, Statement};
+use postrider_sql::run::Patience;
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Either, Executor as _};
 
 use crate::connect::Database;
-use crate::script::{Patience, one, values};
+use crate::script::{one, values};
 
 impl Plain for Database {
     fn dialect(&self) -> Dialect {
@@ -23,11 +24,11 @@ impl Plain for Database {
 impl Database {
     async fn transacted(&self, doing: &str, statements: &[Statement]) -> Result<Vec<Answer>, Error> {
         self.reach().await?;
-        let mut patience = Patience::new(self, doing);
+        let mut patience = Patience::default();
         loop {
             match self.try_transact(statements).await {
                 Ok(answers) => return Ok(answers),
-                Err(cause) => patience.wait(cause).await?,
+                Err(cause) => self.bear(&mut patience, doing, cause).await?,
             }
         }
     }

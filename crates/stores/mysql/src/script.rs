@@ -3,7 +3,7 @@
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Error;
 use postrider_sql::bind::{self, Given};
-use postrider_sql::run::{Done, Progress, Run};
+use postrider_sql::run::{Done, Patience, Progress, Run};
 use postrider_sql::{Bind, Dialect, Script, Step, Yields};
 use sqlx::mysql::{MySql, MySqlArguments, MySqlConnection, MySqlRow, MySqlTypeInfo};
 use sqlx::query::Query;
@@ -11,9 +11,6 @@ use sqlx::{AssertSqlSafe, Column as _, Executor as _, Row as _, Type, TypeInfo a
 
 use crate::connect::Database;
 use crate::error;
-
-/// How often a transaction that collided runs again.
-const TRIES: u32 = 8;
 
 impl Run for Database {
     fn dialect(&self) -> Dialect {
@@ -25,11 +22,11 @@ impl Run for Database {
     }
 
     async fn run_all(&self, doing: &str, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, Error> {
-        let mut patience = Patience::new(self, doing);
+        let mut patience = Patience::default();
         loop {
             match self.try_run(scripts).await {
                 Ok(done) => return Ok(done),
-                Err(cause) => patience.wait(cause).await?,
+                Err(cause) => self.bear(&mut patience, doing, cause).await?,
             }
         }
     }
@@ -40,42 +37,30 @@ impl Run for Database {
         sql: &'static str,
         args: Vec<Value>,
     ) -> Result<Option<Vec<Vec<Value>>>, Error> {
-        let mut patience = Patience::new(self, doing);
+        let mut patience = Patience::default();
         loop {
             let query = args.iter().cloned().fold(sqlx::query(sql), one);
             match query.fetch_all(&self.pool).await {
                 Ok(rows) => return Ok(Some(rows.iter().map(values).collect())),
                 Err(cause) if error::is_missing_table(&cause) => return Ok(None),
-                Err(cause) => patience.wait(cause).await?,
+                Err(cause) => self.bear(&mut patience, doing, cause).await?,
             }
         }
     }
 }
 
-/// Goes on while a transaction collides with another, as often as is sensible.
-pub(crate) struct Patience<'a> {
-    database: &'a Database,
-    doing: &'a str,
-    tried: u32,
-}
-
-impl<'a> Patience<'a> {
-    pub fn new(database: &'a Database, doing: &'a str) -> Self {
-        Self { database, doing, tried: 0 }
-    }
-
-    /// Waits before another try, or answers the error that ends them.
-    pub async fn wait(&mut self, cause: sqlx::Error) -> Result<(), Error> {
-        if !error::is_collision(&cause) || self.tried >= TRIES {
-            return Err(error::classify(&self.database.place, self.doing, cause));
-        }
-        tokio::time::sleep(bind::collision_pause(self.tried)).await;
-        self.tried += 1;
-        Ok(())
-    }
-}
-
 impl Database {
+    /// Waits before another try of a transaction that collided, or answers the error that ends them.
+    pub(crate) async fn bear(
+        &self,
+        patience: &mut Patience,
+        doing: &str,
+        cause: sqlx::Error,
+    ) -> Result<(), Error> {
+        let ended = patience.wait(cause, error::is_collision).await;
+        ended.map_err(|cause| error::classify(&self.place, doing, cause))
+    }
+
     /// A single statement is a transaction by itself.
     async fn try_run(&self, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, sqlx::Error> {
         if let [(script, given)] = scripts

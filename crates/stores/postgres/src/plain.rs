@@ -4,13 +4,14 @@ use futures::TryStreamExt as _;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::plain::{Answer, Answers, Plain, Statement};
+use postrider_sql::run::Patience;
 use postrider_sql::{Dialect, bind};
 use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Either, Executor as _, Postgres};
 
 use crate::connect::Database;
-use crate::script::{Patience, values};
+use crate::script::values;
 
 impl Plain for Database {
     fn dialect(&self) -> Dialect {
@@ -25,11 +26,11 @@ impl Plain for Database {
 impl Database {
     async fn transacted(&self, doing: &str, statements: &[Statement]) -> Result<Vec<Answer>, Error> {
         self.reach().await?;
-        let mut patience = Patience::new(self, doing);
+        let mut patience = Patience::default();
         loop {
             match self.try_transact(statements).await {
                 Ok(answers) => return Ok(answers),
-                Err(cause) => patience.wait(cause).await?,
+                Err(cause) => self.bear(&mut patience, doing, cause).await?,
             }
         }
     }

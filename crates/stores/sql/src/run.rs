@@ -13,6 +13,7 @@ mod inspect;
 mod known;
 pub mod locks;
 pub mod migrate;
+mod patience;
 mod permits;
 mod produce;
 mod progress;
@@ -32,6 +33,7 @@ use postrider_contract::{Contract, Missing, Stage};
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Error;
 
+pub use patience::Patience;
 pub use progress::Progress;
 
 use self::known::Known;
