@@ -49,7 +49,7 @@ impl Gathering {
         let (tell, told) = oneshot::channel();
         self.waiting().push_back(Waiting { actor: actor.clone(), draft, tell });
         self.begin();
-        told.await.unwrap_or_else(|_| Err(Error::broken("a job that was being written")))
+        told.await.unwrap_or_else(|_| Err(cut_short().into()))
     }
 
     fn waiting(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
@@ -123,6 +123,13 @@ impl Gathering {
         };
         Ok(jobs.iter().map(told).collect())
     }
+}
+
+/// Whoever was writing is gone, with the process or by a fault of ours: the job may be there or not.
+fn cut_short() -> store::Error {
+    let text =
+        "the job was being written when that ended: ask again, under the same idempotency key if it had one";
+    store::Error::new(Class::Transient, text)
 }
 
 /// So many that there are few forms of the statement to prepare: the last one, again and again.
