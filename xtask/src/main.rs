@@ -5,6 +5,7 @@
 mod bench;
 mod ci;
 mod crash;
+mod failures;
 mod run;
 mod services;
 mod test;

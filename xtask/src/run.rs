@@ -1,10 +1,10 @@
 //! Running commands, and what is said about those that fail.
 
 use std::fmt;
-use std::io::{IsTerminal, Write};
+use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -96,8 +96,30 @@ fn answer(command: &mut Command) -> Result<String> {
 
 /// Runs a command with these variables; its failure is ours.
 pub fn with(variables: &[(&'static str, String)], program: &str, arguments: &[&str]) -> Result {
+    guarded(variables, program, arguments, None)
+}
+
+/// The same, and each line that it prints is shown to this reader as it passes.
+pub fn heard(
+    variables: &[(&'static str, String)],
+    program: &str,
+    arguments: &[&str],
+    reader: &mut dyn FnMut(&str),
+) -> Result {
+    guarded(variables, program, arguments, Some(reader))
+}
+
+fn guarded(
+    variables: &[(&'static str, String)],
+    program: &str,
+    arguments: &[&str],
+    reader: Option<&mut dyn FnMut(&str)>,
+) -> Result {
     let mut command = Command::new(program);
     command.args(arguments);
+    if reader.is_some() {
+        command.stdout(Stdio::piped());
+    }
     forget_our_own_build(&mut command);
     command.envs(variables.iter().map(|(name, value)| (name, value)));
     // A terminal's foreground group gets its Ctrl-C and may read; elsewhere a group of its own can be ended as a whole.
@@ -108,6 +130,9 @@ pub fn with(variables: &[(&'static str, String)], program: &str, arguments: &[&s
     let mut child =
         command.spawn().map_err(|problem| Failure::Failed(format!("could not run {program}: {problem}")))?;
     let guardian = Guardian::of(&child, apart)?;
+    if let (Some(reader), Some(printed)) = (reader, child.stdout.take()) {
+        pass_on(printed, reader);
+    }
     let status = child.wait().map_err(|problem| Failure::Failed(format!("{program}: {problem}")))?;
     guardian.dismiss();
     if status.success() {
@@ -117,6 +142,18 @@ pub fn with(variables: &[(&'static str, String)], program: &str, arguments: &[&s
     match status.code().map(u8::try_from) {
         Some(Ok(code)) => Err(Failure::Ended { what, code }),
         _ => Err(Failure::Failed(format!("{what}: {status}"))),
+    }
+}
+
+fn pass_on(printed: ChildStdout, reader: &mut dyn FnMut(&str)) {
+    let mut printed = BufReader::new(printed);
+    let mut line = Vec::new();
+    // A pipe that can't be read is at its end: what the command made of it, its exit code tells.
+    while matches!(printed.read_until(b'\n', &mut line), Ok(read) if read > 0) {
+        let text = String::from_utf8_lossy(&line);
+        say(&text);
+        reader(text.trim_end_matches(['\n', '\r']));
+        line.clear();
     }
 }
 

@@ -4,6 +4,7 @@ use std::thread;
 
 use postrider_services::{Brokers, Durability, Fleet, MySql};
 
+use crate::failures::Failures;
 use crate::run::{self, Failure, Result};
 
 pub fn command(words: &[&str]) -> Result {
@@ -33,7 +34,10 @@ pub fn command(words: &[&str]) -> Result {
         variables.retain(|(name, _)| *name != MYSQL);
         variables.push((MYSQL, mysql.url()));
     }
-    run::with(&variables, &run::cargo_program(), &test)
+    let mut failures = Failures::default();
+    let outcome = run::heard(&variables, &run::cargo_program(), &test, &mut |line| failures.hear(line));
+    run::say(&failures.retold());
+    outcome
 }
 
 /// Where tests look for the server.
