@@ -16,11 +16,12 @@ use crate::runner::Runner;
 
 const TICK: Duration = Duration::from_secs(1);
 
-/// A claim takes milliseconds; so long it takes only where something is in its way.
-const UNANSWERED: Duration = Duration::from_secs(5);
+/// A claim takes milliseconds; so long it takes only where something is in its way. With the pauses before and after it (a
+/// poll, a tick, the overview's next look) it leaves room within the ten seconds in which a stall must be told.
+const UNANSWERED: Duration = Duration::from_secs(3);
 
 /// Longer than workers of ours are in each other's way.
-const PASSED_OVER: Duration = Duration::from_secs(6);
+const PASSED_OVER: Duration = Duration::from_secs(4);
 
 /// Beyond the delivery's own time and the grace that it has (`deliverer.rs`).
 const STALL_MARGIN: Duration = Duration::from_secs(10);

@@ -58,7 +58,7 @@ async fn the_watchdog_says_so_when_the_store_owes_an_answer() {
     let store = Arc::new(Faulty::new(&table, "w"));
     store.hangs.store(true, SeqCst);
     engine.start(lane(store.clone(), transport as Arc<dyn Transport>, limits()));
-    tokio::time::sleep(Duration::from_secs(4)).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(health(&engine), Health::Running, "not yet");
     until("stalled", TEN_SECONDS, || is_stalled(&engine, "settle")).await;
     assert!(!health(&engine).is_ready());
