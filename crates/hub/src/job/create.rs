@@ -80,12 +80,14 @@ impl Hub {
         // Read back by the way, as it is: the database's clock made some of it.
         let (created, job) = self.gathering.write(actor, draft?).await?;
         let job = match (&created, job) {
-            (Created::Fresh { id }, Some(job)) => match job.status {
-                DispatchStatus::Queued if self.hand(vec![id.clone()]).await > 0 => {
-                    self.job(actor, id).await?
+            (Created::Fresh { id }, Some(mut job)) => {
+                // Not read again: by then a poller may be offering it to the queue once more, and the caller would be told
+                // of that instead of the refusal.
+                if job.status == DispatchStatus::Queued && self.hand(vec![id.clone()]).await > 0 {
+                    job.status = DispatchStatus::Pending;
                 }
-                _ => job,
-            },
+                job
+            }
             (Created::Fresh { .. }, None) => return Err(Error::broken("a fresh dispatch job")),
             (Created::Known { id }, _) => self.job(actor, id).await?,
         };
