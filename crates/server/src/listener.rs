@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 
 use crate::Figures;
@@ -67,7 +68,11 @@ impl Listener {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         let routes = routes(lanes, figures, api, metrics).into_make_service_with_connect_info::<SocketAddr>();
-        axum::serve(self.socket, routes).with_graceful_shutdown(shutdown).await
+        // Answers are written whole: nothing is gained by holding their last part back.
+        let socket = self.socket.tap_io(|stream| {
+            stream.set_nodelay(true).ok();
+        });
+        axum::serve(socket, routes).with_graceful_shutdown(shutdown).await
     }
 }
 
