@@ -170,6 +170,10 @@ async fn a_table_of_pools_may_come_later(kind: Kind) {
         }
     })
     .await;
+    until("what the lane took before is over", PATIENCE, || async {
+        (sql.count("dispatch_jobs WHERE status = 'IN_PROGRESS'").await == Some(0)).then_some(())
+    })
+    .await;
     put(&sql, 1000, 20, &url, "a", Some("0000000000PP1")).await;
     seen.most.store(0, SeqCst);
     sql.must("UPDATE dispatch_pools SET paused = false, concurrency = 2").await;

@@ -128,16 +128,8 @@ async fn a_stalled_lane_is_told_within_ten_seconds_and_so_is_its_return() {
 async fn rows_that_another_transaction_holds_stall_their_lane() {
     let shop = Shop::new(None);
     let (url, sql) = database::fresh(Kind::Postgres, "held", &shop).await;
-    let (_shop, running, _) = open(&MAIL.replace("URL", &url));
+    let (shop, running, _) = open(&MAIL.replace("URL", &url));
     let running = Arc::new(running);
-    sql.must(
-        "INSERT INTO mail_outbox (to_addresses, subject, body_text, next_attempt_at) \
-         VALUES ('a@example.net', 'Held', 'Held', now() + interval '3 s')",
-    )
-    .await;
-    let (send, orders) = unbounded_channel();
-    tokio::spawn(hold(url, "SELECT 1 FROM mail_outbox FOR UPDATE", orders));
-    send.send(false).expect("the session lives");
     let readiness = |code: u16, word: &'static str| {
         let running = Arc::clone(&running);
         until(word, PATIENCE, move || {
@@ -145,6 +137,22 @@ async fn rows_that_another_transaction_holds_stall_their_lane() {
             async move { (said == code && body.contains(word)).then_some(body) }
         })
     };
+    // Nobody takes the row before it is held.
+    shop.run(&["pause", "mail"]).fine();
+    readiness(200, "paused").await;
+    sql.must(
+        "INSERT INTO mail_outbox (to_addresses, subject, body_text) VALUES ('a@example.net', 'Held', 'Held')",
+    )
+    .await;
+    let (send, orders) = unbounded_channel();
+    tokio::spawn(hold(url, "SELECT 1 FROM mail_outbox FOR UPDATE", orders));
+    send.send(false).expect("the session lives");
+    until("the row is held", PATIENCE, || async {
+        let free = sql.rows("SELECT id::text FROM mail_outbox FOR UPDATE SKIP LOCKED").await.ok()?;
+        free.is_empty().then_some(())
+    })
+    .await;
+    shop.run(&["resume", "mail"]).fine();
     let told = readiness(503, "stalled").await;
     assert!(told.contains("another transaction"), "{told}");
     send.send(true).expect("the session lives");

@@ -85,6 +85,11 @@ async fn j3_a_second_pointer_and_what_is_no_pointer_do_nothing() {
     assert_eq!(site.receiver.of(&id).len(), 1, "delivered once");
     let (last, _) = site.make(&worker, &json!({}));
     site.becomes(&last, "COMPLETED").await;
+    // Pointers are acknowledged while their jobs are under way.
+    until("the last is acknowledged", PATIENCE, || async {
+        (worker.figure("postrider_queue_acknowledged_total{") >= 9).then_some(())
+    })
+    .await;
     assert_eq!(worker.figure("postrider_queue_acknowledged_total{"), 9, "never a loop");
 }
 
