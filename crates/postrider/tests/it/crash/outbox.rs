@@ -59,7 +59,7 @@ async fn run(kind: Kind, protocol: Protocol, share: u32) {
     let producer = Producer::start(&site, &plan);
     let mut storm = Storm::begin(&mut site, &plan, producer);
     storm.rage().await;
-    let workers = storm.calm().await;
+    let (workers, kills) = storm.calm().await;
 
     all_settled(&site.sql, "outbox WHERE status NOT IN ('DELIVERED', 'FAILED')", plan.patience()).await;
     for worker in workers {
@@ -69,9 +69,9 @@ async fn run(kind: Kind, protocol: Protocol, share: u32) {
     let cut = taken_back(&site.home.logs());
     let findings = audit::compare(&site, plan.rows).await;
     eprintln!(
-        "{name}: {} rows, {} kills, one restart of the broker; {cut} leases cut, {} attempts spent in all, {} second copies, \
+        "{name}: {} rows, {kills} kills, one restart of the broker; {cut} leases cut, {} attempts spent in all, {} second copies, \
          {} repeated by the broker itself, {seconds:.1} s, seed {}",
-        plan.rows, plan.kills, findings.spent, findings.copies, findings.echoes, plan.seed
+        plan.rows, findings.spent, findings.copies, findings.echoes, plan.seed
     );
     assert!(findings.breaches.is_empty(), "{}", told(&findings.breaches));
     assert!(cut > 0, "no kill cut a lease: the run shows nothing");

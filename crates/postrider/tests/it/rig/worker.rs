@@ -37,9 +37,7 @@ impl Worker {
 
     /// A figure of its metrics, all labels that begin so together.
     pub fn figure(&self, name: &str) -> u64 {
-        let (_, metrics) = self.get("/metrics");
-        let samples = metrics.lines().filter(|line| line.starts_with(name));
-        samples.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+        sum(&self.get("/metrics").1, name)
     }
 
     /// What `/readyz` answers, and what its first lane says of itself.
@@ -51,8 +49,9 @@ impl Worker {
 
     /// Rows that it holds at this moment: claimed and not settled.
     pub fn held(&self) -> u64 {
-        let settled = self.figure("postrider_rows_settled_total{");
-        self.figure("postrider_rows_claimed_total{").saturating_sub(settled)
+        let (_, metrics) = self.get("/metrics");
+        let settled = sum(&metrics, "postrider_rows_settled_total{");
+        sum(&metrics, "postrider_rows_claimed_total{").saturating_sub(settled)
     }
 
     pub(super) fn kill(&mut self) -> u32 {
@@ -75,4 +74,9 @@ impl Worker {
         assert_eq!(status.code(), Some(0), "a drained worker ends with 0:\n{}", self.log());
         self.running.child.id()
     }
+}
+
+fn sum(metrics: &str, name: &str) -> u64 {
+    let samples = metrics.lines().filter(|line| line.starts_with(name));
+    samples.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
 }

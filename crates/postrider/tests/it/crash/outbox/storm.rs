@@ -14,18 +14,23 @@ use crate::rig::worker::Worker;
 const WORKERS: usize = 4;
 /// Rows in hand that make a worker a victim: some will still be there a moment later.
 const ENOUGH: u64 = 10;
+/// By then a cut lease is over and somebody has looked, on a busy machine too.
+const LEASE_AND_SWEEP: Duration = Duration::from_secs(15);
+/// Kills beyond the plan's, while none of them has met its victim with rows in its hands.
+const MORE_KILLS: u32 = 8;
 
 pub struct Storm<'a> {
     site: &'a mut Site,
     producer: Producer,
     dice: StdRng,
     workers: Vec<Worker>,
+    kills: u32,
 }
 
 impl<'a> Storm<'a> {
     pub fn begin(site: &'a mut Site, plan: &Plan, producer: Producer) -> Self {
         let workers = (0..WORKERS).map(|_| site.home.start_worker()).collect();
-        Self { site, producer, dice: plan.dice(2), workers }
+        Self { site, producer, dice: plan.dice(2), workers, kills: 0 }
     }
 
     /// One worker is killed and missed, the broker goes and comes back, another worker is killed and replaced.
@@ -38,17 +43,36 @@ impl<'a> Storm<'a> {
         self.kill_one().await;
         self.producer.go_on(20);
         self.restart_broker().await;
-        self.producer.go_on(20);
-        self.kill_one().await;
-        self.workers.push(self.site.home.start_worker());
+        self.producer.go_on(15);
+        self.replace_one().await;
+        for _ in 0..MORE_KILLS {
+            if self.has_cut_a_lease().await {
+                break;
+            }
+            self.producer.go_on(2);
+            self.replace_one().await;
+        }
         self.workers.iter_mut().for_each(Worker::assert_alive);
     }
 
-    /// The workers that are left, all alive.
-    pub async fn calm(mut self) -> Vec<Worker> {
+    /// The workers that are left, all alive, and how many were killed.
+    pub async fn calm(mut self) -> (Vec<Worker>, u32) {
         self.producer.finish().await;
         self.workers.iter_mut().for_each(Worker::assert_alive);
-        self.workers
+        (self.workers, self.kills)
+    }
+
+    async fn replace_one(&mut self) {
+        self.kill_one().await;
+        self.workers.push(self.site.home.start_worker());
+    }
+
+    /// A victim may have settled its last row between our look and its end: then nothing of it is taken back.
+    async fn has_cut_a_lease(&self) -> bool {
+        let cut = until("rows are taken back", PATIENCE, || async {
+            (super::taken_back(&self.site.home.logs()) > 0).then_some(())
+        });
+        tokio::time::timeout(LEASE_AND_SWEEP, cut).await.is_ok()
     }
 
     /// SIGKILL to the first that is seen with rows in its hands.
@@ -58,6 +82,7 @@ impl<'a> Storm<'a> {
         let victim = self.busy_worker().await;
         let worker = self.workers.swap_remove(victim);
         self.site.home.kill(worker);
+        self.kills += 1;
     }
 
     async fn restart_broker(&mut self) {
