@@ -27,6 +27,15 @@ pub enum Problem {
     Away { name: String, source: io::Error },
 }
 
+/// A name as a reason tells it: so short that there is room for what is wrong with it.
+fn told(name: &str) -> String {
+    const SHOWN: usize = 150;
+    match name.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
 impl Problem {
     /// Is it the row's own fault?
     pub fn is_final(&self) -> bool {
@@ -52,12 +61,12 @@ impl Base {
     /// The whole file, if it is no larger than `limit`.
     pub fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>, Problem> {
         let (file, size) = self.open(name)?;
-        let large = |size| Problem::TooLarge { name: name.to_owned(), size, limit };
+        let large = |size| Problem::TooLarge { name: told(name), size, limit };
         if size > limit {
             return Err(large(size));
         }
         let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-        let away = |source| Problem::Away { name: name.to_owned(), source };
+        let away = |source| Problem::Away { name: told(name), source };
         // It may grow while it is read.
         file.take(limit + 1).read_to_end(&mut content).map_err(away)?;
         if content.len() as u64 > limit { Err(large(content.len() as u64)) } else { Ok(content) }
@@ -65,23 +74,21 @@ impl Base {
 
     /// A file, absolute or relative to the base, and its size.
     pub fn open(&self, name: &str) -> Result<(File, u64), Problem> {
-        let below = self.below(name).ok_or_else(|| Problem::Outside(name.to_owned()))?;
-        let away = |errno: Errno| Problem::Away { name: name.to_owned(), source: errno.into() };
+        let below = self.below(name).ok_or_else(|| Problem::Outside(told(name)))?;
+        let away = |errno: Errno| Problem::Away { name: told(name), source: errno.into() };
         let folder =
             openat(CWD, &self.path, OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY, Mode::empty())
                 .map_err(away)?;
         let opened = open_below(&folder, &below).map_err(|errno| match errno {
-            Errno::XDEV | Errno::LOOP => Problem::Outside(name.to_owned()),
-            Errno::ISDIR | Errno::NXIO => Problem::NotAFile(name.to_owned()),
-            Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL => {
-                Problem::Missing(name.to_owned())
-            }
+            Errno::XDEV | Errno::LOOP => Problem::Outside(told(name)),
+            Errno::ISDIR | Errno::NXIO => Problem::NotAFile(told(name)),
+            Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL => Problem::Missing(told(name)),
             other => away(other),
         })?;
         let file = File::from(opened);
-        let about = file.metadata().map_err(|source| Problem::Away { name: name.to_owned(), source })?;
+        let about = file.metadata().map_err(|source| Problem::Away { name: told(name), source })?;
         if !about.is_file() {
-            return Err(Problem::NotAFile(name.to_owned()));
+            return Err(Problem::NotAFile(told(name)));
         }
         Ok((file, about.len()))
     }

@@ -9,6 +9,10 @@ use serde_json::Value;
 
 use super::{Reason, Settings};
 
+mod form;
+
+use form::{Object, RawAttachment};
+
 /// A payload that can become a message.
 #[derive(Debug)]
 pub struct Payload {
@@ -46,16 +50,8 @@ struct Raw {
     custom_headers: Option<Value>,
 }
 
-/// A path, or an object with a path or with content in base64.
 #[derive(Deserialize)]
-#[serde(untagged)]
-enum RawAttachment {
-    Path(String),
-    Whole(Box<Described>),
-}
-
-#[derive(Deserialize)]
-struct Described {
+pub(super) struct Described {
     #[serde(alias = "file_path", alias = "file")]
     path: Option<String>,
     #[serde(alias = "name")]
@@ -72,7 +68,7 @@ struct Described {
 pub fn read(settings: &Settings, id: &str, text: &[u8]) -> Result<Payload, Reason> {
     // Some editors put a byte-order mark before it.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let raw: Raw = serde_json::from_slice(text).map_err(|error| Reason::Json(error.to_string()))?;
+    let Object(raw): Object<Raw> = form::parse(text)?;
     match &raw.id {
         Value::Null => {}
         Value::String(own) if own == id => {}
@@ -150,7 +146,8 @@ fn attachment(
     let filename = filename.or(last).unwrap_or_default();
     let content_type = content_type.or_else(|| type_by_name(&filename).map(str::to_owned));
     let content = match (path, content) {
-        (Some(path), _) => {
+        (Some(_), Some(_)) => return Err(Reason::Both { n }),
+        (Some(path), None) => {
             let read = settings.base.read(&path, settings.size_limit);
             read.map_err(|problem| Reason::Attachment { n, problem })?
         }

@@ -12,6 +12,8 @@ pub enum Reason {
     File(Problem),
     #[error("payload: broken JSON: {0}")]
     Json(String),
+    #[error("{member}: {problem}")]
+    Member { member: String, problem: String },
     #[error("id: the payload is of e-mail {0}, not of this one")]
     OtherId(String),
     #[error("{member}: {source}")]
@@ -30,6 +32,8 @@ pub enum Reason {
     ManyAttachments { found: usize, limit: usize },
     #[error("attachments: attachment {n} has neither a path nor content")]
     Empty { n: usize },
+    #[error("attachments: attachment {n} has both a path and content: which is it?")]
+    Both { n: usize },
     #[error("attachments: attachment {n}: {problem}")]
     Attachment { n: usize, problem: Problem },
     #[error("attachments: {0}")]

@@ -149,10 +149,66 @@ async fn e07_what_is_wrong_is_named() {
         (with("attachments", serde_json::json!(["large"])), "at most 1048576"),
         (with("attachments", serde_json::json!(["half", "half"])), "together"),
         (with("attachments", serde_json::json!(["a", "b", "c", "d"])), "limit of 3"),
+        (
+            with("attachments", serde_json::json!([{"path": "half", "content": "aGk="}])),
+            "both a path and content",
+        ),
+        (with("attachments", serde_json::json!(["x".repeat(5000)])), "is not there"),
     ];
     for (payload, expected) in cases {
         let reason = world.rejected(&payload).await;
         assert!(reason.contains(expected), "{expected:?} is not in {reason:?}");
+    }
+}
+
+#[tokio::test]
+async fn e07_a_member_of_the_wrong_type_is_named_and_a_list_is_no_payload() {
+    let world = world();
+    for (payload, expected) in [
+        (with("subject", 5.into()), "subject: invalid type: integer `5`, expected a string"),
+        (with("body_html", serde_json::json!({})), "body_html: invalid type: map, expected a string"),
+        (with("attachments", "a.txt".into()), "attachments: invalid type: string"),
+        (
+            with("attachments", serde_json::json!(["a.txt", 5])),
+            "attachments[1]: invalid type: integer `5`, expected a path, or an object",
+        ),
+        (with("attachments", serde_json::json!([["a.txt"]])), "attachments[0]: invalid type: sequence"),
+        (
+            with("attachments", serde_json::json!([{"path": true}])),
+            "attachments[0].path: invalid type: boolean",
+        ),
+        // The members in our struct's order: serde would take it.
+        (
+            serde_json::json!([
+                "e-1",
+                "a@x.example",
+                null,
+                "b@x.example",
+                null,
+                null,
+                "s",
+                null,
+                "t",
+                null,
+                null
+            ]),
+            "payload: invalid type: sequence, expected an object",
+        ),
+        (serde_json::Value::Null, "payload: invalid type: null, expected an object"),
+    ] {
+        let reason = world.rejected(&payload).await;
+        assert!(reason.starts_with(expected), "{expected:?} is not how {reason:?} begins");
+    }
+    for (text, expected) in [
+        (r#"{"to": "a@x.example", "to": "b@x.example"}"#, "duplicate field `to`"),
+        (r#"{"attachments": [{"path": "a", "path": "b"}]}"#, "attachments[0]"),
+        ("{} {}", "payload: broken JSON: trailing characters"),
+    ] {
+        fs::write(world.path("payload.json"), text).unwrap();
+        match world.compose_file("payload.json").await {
+            Err(Outcome::Rejected(failure)) => assert!(failure.reason.contains(expected), "{failure:?}"),
+            other => panic!("{text}: {other:?}"),
+        }
     }
 }
 
