@@ -121,7 +121,8 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
     let fields = row.fields.as_ref().ok_or(Reason::NoPath)?;
     let path = fields.get("eml_path").as_text().filter(|path| !path.is_empty()).ok_or(Reason::NoPath)?;
     let text = text(settings, path)?;
-    let found = headers::read(&text.head)?;
+    let head = headers::begin(&text.head);
+    let found = headers::read(head)?;
     let limit = settings.recipient_limit;
     if found.to.len() > limit {
         return Err(Reason::ManyRecipients { found: found.to.len(), limit });
@@ -137,7 +138,7 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
         content: Content::Mail(Mail {
             from,
             to: found.to,
-            message: headers::without_bcc(&text.head).into(),
+            message: headers::without_bcc(head).into(),
             rest: text.rest,
             message_id: found.message_id.unwrap_or_else(|| id.clone()),
             utf8,

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mail_parser::{Address as Parsed, MessageParser};
+use mail_parser::{Address as Parsed, HeaderName, HeaderValue, Message, MessageParser};
 use postrider_mail::Address;
 
 use super::Reason;
@@ -24,8 +24,10 @@ pub(super) fn read(file: &[u8]) -> Result<Found, Reason> {
     };
     let mut seen = HashSet::new();
     let mut to = Vec::new();
-    for list in [message.to(), message.cc(), message.bcc()] {
-        to.extend(addresses(list)?.into_iter().filter(|address| seen.insert(address.clone())));
+    for name in [HeaderName::To, HeaderName::Cc, HeaderName::Bcc] {
+        for list in lists(&message, &name) {
+            to.extend(addresses(Some(list))?.into_iter().filter(|address| seen.insert(address.clone())));
+        }
     }
     if to.is_empty() {
         return Err(Reason::NoRecipients);
@@ -33,13 +35,33 @@ pub(super) fn read(file: &[u8]) -> Result<Found, Reason> {
     Ok(Found { from, to, message_id: message.message_id().map(str::to_owned) })
 }
 
+/// Every field of that name: a message should have one, and whoever is named in a second is a recipient as well.
+fn lists<'a>(message: &'a Message<'a>, name: &HeaderName<'_>) -> Vec<&'a Parsed<'a>> {
+    let list = |value: &'a HeaderValue<'a>| match value {
+        HeaderValue::Address(list) => Some(list),
+        _ => None,
+    };
+    let fields = message.headers().iter().filter(|field| field.name == *name);
+    fields.filter_map(|field| list(&field.value)).collect()
+}
+
+/// A word that is no address is told: passed over, its mail would be lost without a trace.
 fn addresses(list: Option<&Parsed<'_>>) -> Result<Vec<String>, Reason> {
     let mut found = Vec::new();
-    for address in list.into_iter().flat_map(Parsed::iter).filter_map(|one| one.address()) {
+    for one in list.into_iter().flat_map(Parsed::iter) {
+        let Some(address) = one.address().or_else(|| one.name()) else { continue };
         let checked = Address::parse(address).map_err(|wrong| Reason::Address(wrong.to_string()))?;
         found.push(checked.as_str().to_owned());
     }
     Ok(found)
+}
+
+/// The file without what some programs put before the header: a byte-order mark, the first line of an mbox.
+pub(super) fn begin(file: &[u8]) -> &[u8] {
+    let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
+    let postmark =
+        file.split_inclusive(|&byte| byte == b'\n').next().filter(|line| line.starts_with(b"From "));
+    &file[postmark.map_or(0, <[u8]>::len)..]
 }
 
 /// Where the header ends: after the first empty line.

@@ -71,6 +71,40 @@ async fn e08_what_is_no_message_is_rejected() {
 }
 
 #[tokio::test]
+async fn e08_whoever_a_second_field_names_is_a_recipient_as_well() {
+    let text = "From: a@example.org\nTo: one@example.net\nBcc: hid@example.net\nCc: two@example.net\nTo: three@example.net\n\
+                BCC: hidden@example.net\nCc: Team: four@example.net;\n\nbody";
+    let folder_limit = compose(text.as_bytes(), None).await;
+    assert!(matches!(folder_limit, Err(Outcome::Rejected(_))), "all six count for the limit of five");
+    let mail = compose(text.replace("Cc: two@example.net\n", "").as_bytes(), None).await.unwrap();
+    let everyone = ["one", "three", "four", "hid", "hidden"].map(|name| format!("{name}@example.net"));
+    assert_eq!(mail.to, everyone);
+    assert!(!String::from_utf8_lossy(&mail.message).contains("hid"), "neither Bcc goes out");
+}
+
+#[tokio::test]
+async fn e08_a_word_that_is_no_address_is_told_instead_of_passed_over() {
+    for list in ["a@example.net, nobody, b@example.net", "nobody", "Ann Example"] {
+        match compose(format!("From: a@example.org\nTo: {list}\n\nbody").as_bytes(), None).await {
+            Err(Outcome::Rejected(failure)) => {
+                assert!(failure.reason.contains("is not an address"), "{failure:?}");
+            }
+            other => panic!("{list}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn e08_what_stands_before_the_header_hides_no_field() {
+    for before in ["\u{feff}", "From shop@example.org Mon Jan  1 00:00:00 2026\n", "\u{feff}From x y\r\n"] {
+        let mail =
+            compose(format!("{before}Bcc: hidden@example.net\n{MESSAGE}").as_bytes(), None).await.unwrap();
+        assert_eq!(mail.to.len(), 4, "{before:?}: {:?}", mail.to);
+        assert!(mail.message.starts_with(b"From: Ann"), "{before:?}");
+    }
+}
+
+#[tokio::test]
 async fn e08_a_large_file_is_not_loaded_but_for_its_header() {
     let head = "From: ann@example.org\nTo: bob@example.net\nBcc: hidden@example.net\nSubject: x\n\n";
     let body = "A line.\n".repeat(100_000);
