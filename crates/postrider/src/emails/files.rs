@@ -1,11 +1,12 @@
 //! Files against rows: what has lost its other half. `check` lists it, and a sweep removes files if it is told to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use postrider_seams::inspect::{Finding, Level, Query};
+use postrider_seams::inspect::{Finding, Level, Query, RowView};
 use postrider_seams::store::Error;
 
 use super::{EML_PATH, PAYLOAD_PATH, PAYLOADS, column, composer, named};
@@ -20,11 +21,17 @@ const MOST_PAGES: usize = 400;
 /// Between two sweeps.
 const SWEEP: Duration = Duration::from_hours(1);
 
-/// What intake's files and rows lack; nothing for other lanes.
+/// A base folder that is missing, and what intake's files and rows lack; nothing for other lanes.
 pub async fn findings(lane: &LaneSettings, table: &dyn Table) -> Vec<Finding> {
-    let Some(base) = lane.emails.base.as_ref().filter(|_| composer(lane) == Ok(ComposerKind::Eml)) else {
+    let Some(base) = lane.emails.base.as_ref() else { return Vec::new() };
+    let kind = composer(lane);
+    if matches!(kind, Ok(ComposerKind::Eml | ComposerKind::RawEml)) && !base.is_dir() {
+        let text = format!("the base folder {} is not there: is its file system mounted?", base.display());
+        return vec![Finding { level: Level::Error, text, mend: None }];
+    }
+    if kind != Ok(ComposerKind::Eml) {
         return Vec::new();
-    };
+    }
     let warning = |text: String| Finding { level: Level::Warning, text, mend: None };
     let mut found = Vec::new();
     match orphans(lane, base, table, Duration::ZERO).await {
@@ -70,13 +77,13 @@ async fn orphans(
     for (folder, end) in folders.into_iter().filter_map(|(folder, end)| Some((folder?, end))) {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-            if is_candidate(&path, end, age) && !is_named(lane, base, table, &path).await? {
+            if is_candidate(&path, end, age) && !is_named(lane, table, &path).await? {
                 suspects.insert(path);
             }
         }
     }
     // An application may name its files as it likes: any row may be theirs.
-    if !suspects.is_empty() && !release_named(lane, base, table, &mut suspects).await? {
+    if !suspects.is_empty() && !release_named(lane, table, &mut suspects).await? {
         return Ok(BTreeSet::new());
     }
     Ok(suspects)
@@ -90,12 +97,12 @@ fn is_candidate(path: &Path, end: &str, age: Duration) -> bool {
 }
 
 /// By the row whose id the file's name begins with: `ID.eml`, or `ID.x.json`.
-async fn is_named(lane: &LaneSettings, base: &Path, table: &dyn Table, path: &Path) -> Result<bool, Error> {
+async fn is_named(lane: &LaneSettings, table: &dyn Table, path: &Path) -> Result<bool, Error> {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let ids = [Some(stem), stem.rsplit_once('.').map(|(id, _)| id)];
     for id in ids.into_iter().flatten() {
         if let Some(row) = table.show(id).await?
-            && named(lane, base, &row).iter().any(|known| known == path)
+            && names(lane, &row).any(|known| path.file_name() == Some(&known))
         {
             return Ok(true);
         }
@@ -103,21 +110,31 @@ async fn is_named(lane: &LaneSettings, base: &Path, table: &dyn Table, path: &Pa
     Ok(false)
 }
 
+/// The last parts of what a row names. The rest may be spelt in many ways, by links to the base for example: a file whose name any
+/// row has is left alone.
+fn names(lane: &LaneSettings, row: &RowView) -> impl Iterator<Item = OsString> {
+    named(lane, Path::new(""), row).into_iter().filter_map(|path| path.file_name().map(OsString::from))
+}
+
 /// Takes out what any row names. False if the table is too large to say.
 async fn release_named(
     lane: &LaneSettings,
-    base: &Path,
     table: &dyn Table,
     suspects: &mut BTreeSet<PathBuf>,
 ) -> Result<bool, Error> {
+    let mut left: HashMap<OsString, Vec<PathBuf>> = HashMap::new();
+    for path in std::mem::take(suspects) {
+        left.entry(path.file_name().unwrap_or_default().to_owned()).or_default().push(path);
+    }
     let mut after = None;
     for _ in 0..MOST_PAGES {
         let page = table.browse(&Query { limit: PAGE, after, ..Query::default() }).await?;
-        for path in page.rows.iter().flat_map(|row| named(lane, base, row)) {
-            suspects.remove(&path);
+        for name in page.rows.iter().flat_map(|row| names(lane, row)) {
+            left.remove(&name);
         }
         after = page.next;
         if after.is_none() {
+            suspects.extend(left.into_values().flatten());
             return Ok(true);
         }
     }

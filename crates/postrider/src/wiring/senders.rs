@@ -17,7 +17,8 @@ impl Wiring {
         let name = &lane.transport;
         let kind = ComposerKind::of(&lane.contract.stages[lane.stage].composer);
         if kind == Ok(ComposerKind::Eml) {
-            return Ok(Arc::new(EmlFolder::new(lane.emails.eml_folder().unwrap_or_default())));
+            let (base, folder) = (lane.emails.base.clone(), lane.emails.eml_folder());
+            return Ok(Arc::new(EmlFolder::new(base.unwrap_or_default(), folder.unwrap_or_default())));
         }
         let transport = match &self.targets[name].reliable {
             Some(settings) => {

@@ -16,13 +16,21 @@ use crate::{Error, classify, encode, folder};
 /// Writes `ROW.eml` into one folder, and tells its path as `eml_path`.
 #[derive(Debug, Clone)]
 pub struct EmlFolder {
+    base: Arc<PathBuf>,
     folder: Arc<PathBuf>,
 }
 
 impl EmlFolder {
-    /// The folder is made when it is first written to: it may be on a file system that is not there yet.
-    pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: Arc::new(folder.into()) }
+    /// The folder is made when it is first written to: it may be on a file system that is not there yet. `base` is where that
+    /// file system begins.
+    pub fn new(base: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
+        Self { base: Arc::new(base.into()), folder: Arc::new(folder.into()) }
+    }
+
+    /// The base is never made: where it is missing its file system is, and what is written would be on another disk.
+    fn make(&self) -> Result<(), Error> {
+        fs::metadata(&*self.base).map_err(Error::at(&*self.base))?;
+        folder::make(&self.folder)
     }
 
     fn write(&self, envelope: &Envelope) -> Result<PathBuf, Error> {
@@ -45,7 +53,7 @@ impl EmlFolder {
     }
 
     fn write_all(&self, envelopes: &[Envelope]) -> Vec<Outcome> {
-        if let Err(error) = folder::make(&self.folder) {
+        if let Err(error) = self.make() {
             return vec![classify::outcome(&error); envelopes.len()];
         }
         let written: Vec<Result<PathBuf, Error>> = envelopes.iter().map(|one| self.write(one)).collect();
@@ -84,7 +92,7 @@ impl Transport for EmlFolder {
     async fn probe(&self) -> Result<(), transport::Error> {
         let own = self.clone();
         let task = tokio::task::spawn_blocking(move || {
-            folder::make(&own.folder)?;
+            own.make()?;
             folder::try_out(&own.folder).map(drop)
         });
         match task.await {

@@ -82,6 +82,16 @@ async fn g6_rows_are_kept_unless_told_and_files_go_after_their_row_and_the_grace
     end(running);
     assert_eq!(sql.count("emails").await, Some(3), "off by default");
 
+    // A row may know its file by another way to the base.
+    let way = shop.path("other-way");
+    std::os::unix::fs::symlink(&base, &way).unwrap();
+    std::fs::write(base.join("payloads/alias.json"), "{}").unwrap();
+    age(&base.join("payloads/alias.json"), Duration::from_hours(48));
+    let named = way.join("payloads/alias.json").display().to_string();
+    let cells =
+        [("id", "other".into()), ("status", "INVALID".into()), ("payload_file_path", named.as_str().into())];
+    sql.insert("emails", &cells).await;
+
     write_settings(&shop, &url, &base_text, &receiver.url, ON);
     let running = shop.start();
     until("the old rows are purged", PATIENCE, || async {
@@ -93,7 +103,7 @@ async fn g6_rows_are_kept_unless_told_and_files_go_after_their_row_and_the_grace
         Some(0),
         "with their history"
     );
-    assert_eq!(sql.count("emails").await, Some(1), "the young row stays");
+    assert_eq!(sql.count("emails").await, Some(2), "the young row stays, and the one with no retention");
     end(running);
     // The sweep of files goes once at the start.
     let running = shop.start();
@@ -102,9 +112,50 @@ async fn g6_rows_are_kept_unless_told_and_files_go_after_their_row_and_the_grace
     })
     .await;
     assert_eq!(files_of(&base, "young").len(), 2, "old files of a row that is there");
+    assert_eq!(files_of(&base, "alias").len(), 1, "however the row spells the folder");
     assert_eq!(files_of(&base, "fresh").len(), 2, "within the grace time, although their row is gone");
     end(running);
     let said = shop.run(&["check", "intake"]);
     assert!(said.out.contains("fresh.") && said.out.contains("has no row"), "{}{}", said.out, said.err);
+    sql.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e07_a_base_folder_that_is_missing_is_waited_for_and_never_made() {
+    let shop = Shop::new(None);
+    let (url, sql) = database::fresh(Kind::MariaDb, "emails", &shop).await;
+    let receiver = Receiver::start(0, Duration::ZERO);
+    let base = shop.path("mnt");
+    std::fs::write(shop.path("postrider.toml"), settings(&url, base.to_str().unwrap(), &receiver.url))
+        .unwrap();
+    shop.run(&["migrate"]).fine();
+    for lane in ["intake", "send"] {
+        let said = shop.run(&["check", lane]);
+        assert!(said.out.contains("is not there: is its file system mounted?"), "{}{}", said.out, said.err);
+    }
+    for (id, status, column) in [("in", "ACCEPTED", "payload_file_path"), ("out", "READY", "eml_file_path")] {
+        let path = base.join(format!("{id}.file")).display().to_string();
+        sql.insert("emails", &[("id", id.into()), ("status", status.into()), (column, path.as_str().into())])
+            .await;
+    }
+    let running = shop.start();
+    until("the missing folder is told", PATIENCE, || async {
+        let log = running.log();
+        (log.contains("No such file or directory")).then_some(())
+    })
+    .await;
+    // `send` claims, finds no folder and steps back; intake is not ready and claims nothing.
+    until("the mail that is ready was handed back", PATIENCE, || async {
+        (super::history(&sql, "out").await.last()? == "READY").then_some(())
+    })
+    .await;
+    assert_eq!(super::state(&sql, "in").await.0, "ACCEPTED");
+    assert!(!base.exists(), "on another disk than the one that is missing");
+
+    std::fs::create_dir(&base).unwrap();
+    let payload = r#"{"from": "a@example.org", "to": "b@example.org", "subject": "x", "body_text": "x"}"#;
+    std::fs::write(base.join("in.file"), payload).unwrap();
+    comes_to(&sql, "in", "SENT-ACKNOWLEDGED").await;
+    drop(running);
     sql.close().await;
 }
