@@ -1,12 +1,15 @@
 //! `/emails`: takes e-mails in for the pipeline, as a payload or as a finished message.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
-use postrider_hub::Error;
-use postrider_hub::access::Role;
+use postrider_hub::access::{Actor, Role};
 use postrider_hub::audit::Change;
+use postrider_hub::request::Request as Asked;
+use postrider_hub::{Error, Hub};
 use postrider_seams::store;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -154,7 +157,13 @@ pub async fn create(
     }
     // Its key gives it its id: a crash before the key is remembered makes no second e-mail.
     let id = id.or_else(|| asked.as_ref().map(|asked| asked.uuid(actor, KIND)));
-    let made = room.accept(&place, kind, id, &bytes, trace).await.map_err(told)?;
+    let made = match (room.accept(&place, kind, id, &bytes, trace).await, &asked) {
+        (Err(refusal @ Refusal::Duplicate(_)), Some(asked)) => {
+            let twin = made_meanwhile(hub, actor, asked).await?.ok_or_else(|| told(refusal))?;
+            return Ok((StatusCode::OK, Json(place.accepted(twin))));
+        }
+        (taken, _) => taken.map_err(told)?,
+    };
     let change = Change::new("create", KIND, &made).detail("lane", place.lane.clone());
     if let Err(error) = hub.note(actor, change).await {
         // Its table may be in another database. It is taken all the same: an error would have it sent a second time.
@@ -168,6 +177,21 @@ pub async fn create(
     }
     Ok((StatusCode::ACCEPTED, Json(place.accepted(made))))
 }
+
+/// The same request, a moment before: its e-mail is there, and its key will be.
+async fn made_meanwhile(hub: &Hub, actor: &Actor, asked: &Asked) -> Result<Option<String>, Problem> {
+    for _ in 0..LOOKS {
+        if let Some(made) = hub.made_before(actor, KIND, asked).await? {
+            return Ok(Some(made));
+        }
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+    }
+    Ok(None)
+}
+
+/// How often, and how far apart, the key of a twin is looked for.
+const LOOKS: u32 = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// What an `Idempotency-Key` is kept for.
 const KIND: &str = "email";

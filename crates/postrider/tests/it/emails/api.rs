@@ -118,9 +118,26 @@ fn repeated(running: &Running, key: &str) {
     assert_eq!(post_with(running, key, "/api/v1/emails", headers, body), (200, made.clone()));
     let (code, _) = post_with(running, key, "/api/v1/emails", headers, &body.replace("\"x\"", "\"y\""));
     assert_eq!(code, 409, "another request under the same key");
+    at_once(running, key, &headers.replace("order-7", "order-9"), body);
     let other = headers.replace("order-7", "order-8");
     let (code, second) = post_with(running, key, "/api/v1/emails", &other, body);
     assert!(code == 202 && second["id"] != made["id"], "{second}");
+}
+
+/// Nor does it matter that they come together.
+fn at_once(running: &Running, key: &str, headers: &str, body: &str) {
+    let answers: Vec<(u16, serde_json::Value)> = std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| post_with(running, key, "/api/v1/emails", headers, body)))
+            .collect();
+        callers.into_iter().map(|caller| caller.join().unwrap()).collect()
+    });
+    let taken = answers.iter().filter(|(code, _)| *code == 202).count();
+    assert!(taken == 1 && answers.iter().all(|(code, _)| [200, 202].contains(code)), "{answers:?}");
+    assert!(
+        answers.iter().all(|(_, made)| *made == answers[0].1),
+        "all are told of the same one: {answers:?}"
+    );
 }
 
 const JSON: &str = "application/json";
