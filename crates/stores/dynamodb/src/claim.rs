@@ -156,7 +156,7 @@ impl DynamoStore {
         let RowId::Text(id) = &lease.id else { return Ok(None) };
         let holds = |record: &Record| {
             let state = state_of(&self.contract, &record.row);
-            record.updated.as_deref() == lease.fence.first().and_then(Value::as_text)
+            record.fence() == lease.fence.first().and_then(Value::as_text)
                 && self.claimed_states().iter().any(|claimed| state == Some(*claimed))
         };
         if let Some(known) = self.held.get(id).filter(holds) {
@@ -196,6 +196,6 @@ impl DynamoStore {
 }
 
 fn lease(record: &Record) -> Lease {
-    let fence = record.updated.clone().map_or(Value::Null, Value::Text);
+    let fence = record.fence().map_or(Value::Null, |text| Value::Text(text.to_owned()));
     Lease { id: RowId::Text(record.id.as_str().into()), fence: Box::new([fence]) }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Layout {
     pub(crate) id: String,
     pub(crate) status: String,
     pub(crate) updated: String,
+    /// The column of the reason.
+    pub(crate) error: String,
 }
 
 impl Layout {
@@ -47,6 +49,7 @@ impl Layout {
             id: contract.table.id.clone(),
             status: contract.column(Role::Status).unwrap_or("status").to_owned(),
             updated: contract.column(Role::Updated).unwrap_or("updated_at").to_owned(),
+            error: contract.column(Role::Error).unwrap_or("reason").to_owned(),
         };
         let roles = Role::ALL.into_iter().filter(|role| *role != Role::Id);
         for (role, column) in roles.filter_map(|role| Some((role, contract.column(role)?))) {

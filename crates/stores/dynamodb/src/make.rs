@@ -11,7 +11,7 @@ use postrider_seams::store::Error;
 use crate::ask::Written;
 use crate::layout;
 use crate::record::Record;
-use crate::statement::Statement;
+use crate::statement::{Statement, text};
 use crate::store::DynamoStore;
 
 /// What becomes of the records of the states left and reached.
@@ -69,7 +69,7 @@ impl DynamoStore {
     }
 
     pub(crate) fn after(&self, before: &Record, row: Row, ttl: Option<i64>) -> Record {
-        let updated = int(row.get(&self.layout.updated).unwrap_or(&Value::Null)).map(layout::time);
+        let updated = int(row.get(&self.layout.updated).unwrap_or(&Value::Null)).map(layout::time).map(text);
         Record { id: before.id.clone(), row, updated, ttl, legacy_ttl: false }
     }
 

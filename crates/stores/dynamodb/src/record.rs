@@ -13,8 +13,8 @@ use crate::layout::{self, ATTRIBUTES, ID, LATEST, Layout, UPDATED_AT};
 pub(crate) struct Record {
     pub id: String,
     pub row: Row,
-    /// As it is written, to the letter: the fence, and the condition of every move.
-    pub updated: Option<String>,
+    /// `UpdatedAt` as it is written, to the letter and of whatever type: the condition of every move.
+    pub updated: Option<AttributeValue>,
     /// At the root, else where old records keep it.
     pub ttl: Option<i64>,
     /// It is where old records keep it; the next move takes it to the root.
@@ -35,6 +35,8 @@ impl Record {
             let column = layout.column(name);
             row.insert(column.to_owned(), layout.read(column, value));
         }
+        // The layout has no other way to say that there is none.
+        row.retain(|column, value| *column != layout.error || value.as_text() != Some(""));
         for (column, attribute) in layout.pairs() {
             if !row.contains_key(column)
                 && let Some(value) = layout::other_name(attribute).and_then(|other| attributes.get(other))
@@ -46,10 +48,15 @@ impl Record {
         Some(Self {
             id: id.clone(),
             row,
-            updated: attributes.get(UPDATED_AT).and_then(|value| value.as_s().ok()).cloned(),
+            updated: attributes.get(UPDATED_AT).cloned(),
             ttl: ttl_of(ttl, item),
             legacy_ttl: attributes.contains_key(ttl),
         })
+    }
+
+    /// What tells one claim from the next: each claim writes a text.
+    pub(crate) fn fence(&self) -> Option<&str> {
+        self.updated.as_ref()?.as_s().ok().map(String::as_str)
     }
 
     /// DynamoDB may take days to delete it; for us it is gone.
@@ -74,9 +81,8 @@ impl Record {
                 }
             }
         }
-        if let Some(reason) = reason {
-            attributes.insert(layout::REASON.to_owned(), AttributeValue::S(reason.to_owned()));
-        }
+        let reason = reason.unwrap_or_default().to_owned();
+        attributes.insert(layout::REASON.to_owned(), AttributeValue::S(reason));
         attributes
     }
 }
@@ -90,7 +96,14 @@ pub(crate) fn ttl_of(ttl: &str, item: &Item) -> Option<i64> {
 /// Unix seconds.
 fn seconds(value: &AttributeValue) -> Option<i64> {
     match value {
-        AttributeValue::N(number) => number.parse().ok(),
+        AttributeValue::N(number) => number.parse().ok().or_else(|| whole(number)),
         _ => None,
     }
+}
+
+/// A fraction of a second does not matter; what no clock will ever show is no time.
+fn whole(number: &str) -> Option<i64> {
+    let number: f64 = number.parse().ok()?;
+    #[expect(clippy::cast_possible_truncation, reason = "the range was looked at")]
+    (number.abs() < 1e15).then(|| number.floor() as i64)
 }

@@ -9,7 +9,7 @@ use postrider_contract::Contract;
 use postrider_rows::Row;
 use postrider_seams::Value;
 
-use crate::layout::{ATTRIBUTES, LATEST, Layout, META};
+use crate::layout::{ATTRIBUTES, LATEST, Layout, META, REASON};
 use crate::record::Record;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -106,6 +106,11 @@ impl Target {
             let (old, new) = (before.row.get(column), after.get(column));
             let path = format!("\"{ATTRIBUTES}\".\"{attribute}\"");
             match new {
+                // Every program of this layout writes it with each move, empty where there is none.
+                None | Some(Value::Null) if attribute == REASON => {
+                    sets.push(format!("{path}=?"));
+                    values.push(text(""));
+                }
                 None | Some(Value::Null) if matches!(old, None | Some(Value::Null)) => {}
                 None | Some(Value::Null) => removes.push(path),
                 Some(value) if old != new || column == layout.updated => {
@@ -140,9 +145,11 @@ impl Target {
         let status = before.row.get(&layout.status).and_then(Value::as_text).unwrap_or_default();
         values.push(text(status));
         match &before.updated {
+            // Not a time, and yet it is what the record has.
+            Some(AttributeValue::Null(_)) => query += " AND \"Attributes\".\"UpdatedAt\" IS NULL",
             Some(updated) => {
                 query += " AND \"Attributes\".\"UpdatedAt\"=?";
-                values.push(text(updated));
+                values.push(updated.clone());
             }
             None => query += " AND \"Attributes\".\"UpdatedAt\" IS MISSING",
         }

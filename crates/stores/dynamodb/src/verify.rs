@@ -22,8 +22,10 @@ use crate::store::DynamoStore;
 
 /// Past this, every poll reads so much of the index that it should be told.
 const MANY: i64 = 100_000;
-/// Records that `check` looks at.
-const LOOKED_AT: i32 = 1000;
+/// Records of the index, and of the table, that are looked at.
+const LOOKED_AT: usize = 10_000;
+/// E-mails without `_META` that are looked up once more; of others it is only told how many there are.
+const LOOKED_UP: usize = 50;
 
 /// A table as DynamoDB describes it.
 #[derive(Debug)]
@@ -179,7 +181,11 @@ pub(crate) async fn findings(store: &DynamoStore) -> Result<Vec<Finding>, Error>
 pub(crate) async fn strange_records(store: &DynamoStore) -> Result<Vec<String>, Error> {
     let mut unknown: BTreeMap<String, u32> = BTreeMap::new();
     let mut walk = store.walk("check", None);
-    if let Some(page) = store.turn("check", &mut walk).await? {
+    let mut seen = 0;
+    while seen < LOOKED_AT
+        && let Some(page) = store.turn("check", &mut walk).await?
+    {
+        seen += page.len();
         for record in page.iter().filter(|record| state_of(&store.contract, &record.row).is_none()) {
             let latest = record.row.get(&store.layout.status).and_then(postrider_seams::Value::as_text);
             *unknown.entry(latest.unwrap_or_default().to_owned()).or_default() += 1;
@@ -205,31 +211,50 @@ pub(crate) async fn strange_records(store: &DynamoStore) -> Result<Vec<String>, 
 
 /// Among the first records of the table.
 async fn orphans(store: &DynamoStore) -> Result<Vec<String>, Error> {
-    let place = store.database.settings.place();
-    let scanned = patiently(BRIEFLY, || async {
-        let asked = store.database.client().await.scan().table_name(&store.target.table).limit(LOOKED_AT);
-        asked.send().await.map_err(|cause| classify(&place, "look at the table", cause))
-    });
     let now = store.database.clock.now();
     let record = |item: &Item| Record::read(&store.layout, &store.target.ttl, item);
     let mut has_meta: BTreeMap<String, bool> = BTreeMap::new();
-    for item in scanned.await?.items() {
+    for item in first_records(store).await? {
         let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok());
         // DynamoDB deletes the records of one e-mail in any order.
-        let over = record::ttl_of(&store.target.ttl, item).is_some_and(|ttl| ttl <= now / 1_000_000);
+        let over = record::ttl_of(&store.target.ttl, &item).is_some_and(|ttl| ttl <= now / 1_000_000);
         if let Some(id) = text(ID).filter(|id| !over && !id.starts_with(OURS)) {
-            let tells = text(STATUS).is_some_and(|status| status == META) && record(item).is_some();
+            let tells = text(STATUS).is_some_and(|status| status == META) && record(&item).is_some();
             *has_meta.entry(id.clone()).or_default() |= tells;
         }
     }
     let mut orphans = Vec::new();
-    // The records of one e-mail may be cut apart by the end of the page.
+    // The records of one e-mail may be cut apart by the end of the look, and written during it.
     for (id, _) in has_meta.into_iter().filter(|(_, has_meta)| !has_meta) {
-        let (items, _) =
-            store.database.select("look for a record", &store.target.meta(&id), None, None).await?;
-        if !items.iter().any(|item| record(item).is_some()) {
-            orphans.push(id);
+        if orphans.len() < LOOKED_UP {
+            let (items, _) =
+                store.database.select("look for a record", &store.target.meta(&id), None, None).await?;
+            if items.iter().any(|item| record(item).is_some()) {
+                continue;
+            }
         }
+        orphans.push(id);
     }
     Ok(orphans)
+}
+
+async fn first_records(store: &DynamoStore) -> Result<Vec<Item>, Error> {
+    let place = store.database.settings.place();
+    let mut found: Vec<Item> = Vec::new();
+    let mut from = None;
+    while found.len() < LOOKED_AT {
+        let limit = i32::try_from(LOOKED_AT - found.len()).unwrap_or(i32::MAX);
+        let scanned = patiently(BRIEFLY, || async {
+            let asked = store.database.client().await.scan().table_name(&store.target.table);
+            let asked = asked.set_exclusive_start_key(from.clone()).limit(limit);
+            asked.send().await.map_err(|cause| classify(&place, "look at the table", cause))
+        });
+        let page = scanned.await?;
+        found.extend(page.items.unwrap_or_default());
+        from = page.last_evaluated_key;
+        if from.is_none() {
+            break;
+        }
+    }
+    Ok(found)
 }

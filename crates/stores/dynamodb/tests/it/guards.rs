@@ -1,0 +1,155 @@
+//! What makes two workers safe: every move names the state and the time that it saw, and is one transaction.
+
+use postrider_contract::Transition;
+use postrider_seams::store::{Held, Reclaimed, Settlement};
+use postrider_seams::{Claimed, Store as _};
+use postrider_store_dynamodb::DynamoStore;
+
+use crate::world::{World, claim, ids};
+
+/// A worker that holds `e-1`, claimed from the given state.
+async fn holding(world: &World, stage: &str, state: &str) -> (std::sync::Arc<DynamoStore>, Claimed) {
+    world.boto3(&format!("put('e-1', '{state}')")).await;
+    let store = world.open(stage).await;
+    let claimed = claim(&store, 1).await.remove(0);
+    (store, claimed)
+}
+
+/// Another program writes one attribute of `_META`, and leaves the others.
+async fn written(world: &World, attribute: &str, value: &str) {
+    let program = format!(
+        "table.update_item(Key=dict(Id='e-1', Status='_META'), UpdateExpression='SET Attributes.{attribute} = :v',
+                  ExpressionAttributeValues={{':v': '{value}'}})"
+    );
+    world.boto3(&program).await;
+}
+
+async fn latest(world: &World) -> String {
+    let seen = world.boto3("answer(all('e-1')['_META']['Attributes'])").await;
+    seen["Latest"].as_str().unwrap().to_owned()
+}
+
+fn settlement(claimed: &Claimed) -> Settlement {
+    Settlement { transition: Transition::Delivered, ..Settlement::released(claimed.lease.clone()) }
+}
+
+#[tokio::test]
+async fn e04_a_settle_is_refused_where_the_state_is_another_although_the_time_is_the_same() {
+    let world = World::new().await;
+    let (send, claimed) = holding(&world, "send", "READY").await;
+    written(&world, "Latest", "FAILED").await;
+    assert_eq!(send.extend(std::slice::from_ref(&claimed.lease)).await.unwrap(), [None]);
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Lost]);
+    assert_eq!(latest(&world).await, "FAILED", "nothing was written");
+}
+
+#[tokio::test]
+async fn e04_a_settle_is_refused_where_the_time_is_another_although_the_state_is_the_same() {
+    let world = World::new().await;
+    let (send, claimed) = holding(&world, "send", "READY").await;
+    // Taken back, and claimed by another worker.
+    written(&world, "UpdatedAt", "2026-01-02T00:00:00Z").await;
+    assert_eq!(send.extend(std::slice::from_ref(&claimed.lease)).await.unwrap(), [None]);
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Lost]);
+    assert_eq!(latest(&world).await, "PROCESSING", "nothing was written");
+}
+
+#[tokio::test]
+async fn e10_a_step_back_is_refused_where_the_worker_was_only_slow() {
+    let world = World::new().await;
+    let (send, claimed) = holding(&world, "send", "READY").await;
+    assert_eq!(send.reclaim(10).await.unwrap(), Reclaimed { retried: 0, dead: 0 }, "its lease runs");
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Held]);
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Lost], "once is once");
+    assert_eq!(send.reclaim(10).await.unwrap(), Reclaimed { retried: 0, dead: 0 });
+    assert_eq!(latest(&world).await, "SENT");
+}
+
+#[tokio::test]
+async fn e04_a_move_and_its_history_are_one_request() {
+    let world = World::new().await;
+    world.boto3("put('e-1', 'READY')").await;
+    let database = world.database();
+    let send = database.open(world.contract.clone(), "send", "test").await.unwrap();
+    let mut before = database.usage().writes;
+    let mut made = || {
+        let now = database.usage().writes;
+        now - std::mem::replace(&mut before, now)
+    };
+    let claimed = claim(&send, 1).await.remove(0);
+    assert_eq!(made(), 1, "the claim");
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Held]);
+    assert_eq!(made(), 1, "the settle");
+    let seen = world.boto3("answer(sorted(all('e-1')))").await;
+    assert_eq!(seen, serde_json::json!(["PROCESSING", "READY", "SENT", "_META"]));
+}
+
+#[tokio::test]
+async fn e04_a_record_whose_time_has_another_type_is_taken_all_the_same() {
+    let world = World::new().await;
+    let program = "
+put('e-1', 'ACCEPTED')
+for n, value in enumerate([1767225600, None, [1], 'yesterday', '']):
+    attributes = dict(Latest='ACCEPTED', UpdatedAt=value, PayloadFilePath='p')
+    table.put_item(Item=dict(Id=f'odd-{n}', Status='_META', Attributes=attributes))
+";
+    world.boto3(program).await;
+    let intake = world.open("intake").await;
+    let claimed = claim(&intake, 25).await;
+    assert_eq!(ids(&claimed), ["e-1", "odd-0", "odd-1", "odd-2", "odd-3", "odd-4"]);
+    let ends: Vec<Settlement> = claimed.iter().map(settlement).collect();
+    assert!(intake.settle(&ends).await.unwrap().iter().all(|held| *held == Held::Held));
+}
+
+#[tokio::test]
+async fn e04_every_record_has_its_reason_as_the_specification_writes_it() {
+    let world = World::new().await;
+    let (send, claimed) = holding(&world, "send", "READY").await;
+    let busy = Settlement {
+        transition: Transition::Retry,
+        reason: Some("451 busy".to_owned()),
+        ..Settlement::released(claimed.lease.clone())
+    };
+    assert_eq!(send.settle(&[busy]).await.unwrap(), [Held::Held]);
+    let reasons = "answer({state: record['Attributes']['Reason'] for state, record in all('e-1').items()})";
+    let seen = world.boto3(reasons).await;
+    assert_eq!(seen, serde_json::json!({"_META": "451 busy", "READY": "451 busy"}));
+    let claimed = claim(&send, 1).await.remove(0);
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Held]);
+    let seen = world.boto3(reasons).await;
+    let expected = serde_json::json!({"_META": "", "READY": "451 busy", "PROCESSING": "", "SENT": ""});
+    assert_eq!(seen, expected, "empty where there is none, never missing");
+}
+
+#[tokio::test]
+async fn e05_a_time_to_live_may_have_a_fraction_and_one_without_end_is_none() {
+    let world = World::new().await;
+    let program = "
+put('gone', 'ACCEPTED', ttl=Decimal('1000000000.5'))
+put('kept', 'ACCEPTED', ttl=Decimal('4102444800.5'))
+put('endless', 'ACCEPTED', ttl=Decimal('1e30'))
+";
+    world.boto3(program).await;
+    let intake = world.open("intake").await;
+    assert_eq!(ids(&claim(&intake, 25).await), ["endless", "kept"]);
+    let seen = world.boto3("answer(all('kept'))").await;
+    for state in ["_META", "INTAKING", "ACCEPTED"] {
+        assert_eq!(seen[state]["TTL"], 4_102_444_800_i64, "{state}: {seen}");
+    }
+}
+
+#[tokio::test]
+async fn e04_a_strange_record_behind_many_others_is_told() {
+    let world = World::new().await;
+    let program = "
+with table.batch_writer() as batch:
+    for n in range(300):
+        attributes = dict(Latest='SENT-ACKNOWLEDGED', UpdatedAt='2026-01-01T00:00:00Z')
+        batch.put_item(Item=dict(Id=f'e-{n:03}', Status='_META', Attributes=attributes))
+put('z-1', 'TELEPORTED')
+";
+    world.boto3(program).await;
+    let send = world.open("send").await;
+    let told = postrider_seams::Inspect::strange(&*send).await.unwrap();
+    assert!(told.iter().any(|text| text.contains("1 records are in state `TELEPORTED`")), "{told:?}");
+}
