@@ -382,9 +382,8 @@ WHERE t.`id` IN ({held});
 
 -- intake: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'ACCEPTED'
-  AND COALESCE(t.`attempts`, 0) >= 5
+FROM (SELECT t.`id`, t.`attempts` FROM `emails` AS t WHERE t.`status` = 'ACCEPTED' ORDER BY t.`updated_at`, t.`id` LIMIT 10000) AS t
+WHERE COALESCE(t.`attempts`, 0) >= 5
 LIMIT ?;
 
 -- intake: spent, step 2: [Held] -> Keys
@@ -982,9 +981,8 @@ WHERE t.`id` IN ({held});
 
 -- send: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'READY'
-  AND COALESCE(t.`attempts`, 0) >= 5
+FROM (SELECT t.`id`, t.`attempts` FROM `emails` AS t WHERE t.`status` = 'READY' ORDER BY t.`updated_at`, t.`id` LIMIT 10000) AS t
+WHERE COALESCE(t.`attempts`, 0) >= 5
 LIMIT ?;
 
 -- send: spent, step 2: [Held] -> Keys
@@ -1450,9 +1448,8 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
-  AND COALESCE(t.`attempts`, 0) >= 5
+FROM (SELECT t.`id`, t.`attempts` FROM `emails` AS t WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') ORDER BY t.`updated_at`, t.`id` LIMIT 10000) AS t
+WHERE COALESCE(t.`attempts`, 0) >= 5
 LIMIT ?;
 
 -- sent_callback: spent, step 2: [Held] -> Keys
@@ -1918,9 +1915,8 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
-  AND COALESCE(t.`attempts`, 0) >= 5
+FROM (SELECT t.`id`, t.`attempts` FROM `emails` AS t WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') ORDER BY t.`updated_at`, t.`id` LIMIT 10000) AS t
+WHERE COALESCE(t.`attempts`, 0) >= 5
 LIMIT ?;
 
 -- failed_callback: spent, step 2: [Held] -> Keys

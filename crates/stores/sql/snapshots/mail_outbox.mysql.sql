@@ -309,9 +309,8 @@ WHERE t.`id` IN ({held});
 
 -- dispatch: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM `mail_outbox` AS t
-WHERE t.`status` = 'queued'
-  AND t.`retry_count` >= 5
+FROM (SELECT t.`id`, t.`retry_count` FROM `mail_outbox` AS t WHERE t.`status` = 'queued' ORDER BY t.`next_attempt_at`, t.`id` LIMIT 10000) AS t
+WHERE t.`retry_count` >= 5
 LIMIT ?;
 
 -- dispatch: spent, step 2: [Held] -> Keys

@@ -372,9 +372,8 @@ WHERE t.`notification_id` IN ({held});
 
 -- notify: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)
-FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL
-  AND t.`fanout_attempts` >= 3
+FROM (SELECT t.`notification_id`, t.`fanout_attempts` FROM `open_event_notifications` AS t WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NULL ORDER BY t.`notification_id` LIMIT 10000) AS t
+WHERE t.`fanout_attempts` >= 3
 LIMIT ?;
 
 -- notify: spent, step 2: [Held] -> Keys

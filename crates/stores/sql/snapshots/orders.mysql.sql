@@ -300,10 +300,8 @@ WHERE t.`orderId` IN ({held});
 
 -- mail: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
-FROM `Order` AS t
-WHERE t.`select` = 0
-  AND COALESCE(t.`tries`, 0) >= 4
-  AND t.`tenant` = 'it''s us'
+FROM (SELECT t.`orderId`, t.`tries` FROM `Order` AS t WHERE t.`select` = 0 AND t.`tenant` = 'it''s us' ORDER BY t.`rank` DESC, t.`nextAttemptAt`, t.`orderId` LIMIT 10000) AS t
+WHERE COALESCE(t.`tries`, 0) >= 4
 LIMIT ?;
 
 -- mail: spent, step 2: [Held] -> Keys

@@ -2,7 +2,8 @@
 //! their effects in one transaction; rows that another worker has locked are passed over.
 
 use postrider_contract::{
-    ATTEMPTS_SPENT, Assignment, LEASE_EXPIRED, LeaseBy, Move, OperatorMove, Role, Set, Transition, When,
+    ATTEMPTS_SPENT, Assignment, LEASE_EXPIRED, LeaseBy, Move, OperatorMove, Role, Set, StateId, Transition,
+    When,
 };
 
 use crate::claim::returning;
@@ -17,9 +18,14 @@ use crate::{Bind, Dialect, Script, Step, Yields};
 pub(crate) enum Pick {
     /// Up to a limit, those that satisfy these, in the order of this expression.
     Some { conditions: Vec<String>, order: Option<String>, since: Vec<String>, lookup: Lookup },
+    /// Up to a limit, those of the first rows in the order of claims that satisfy these.
+    Front { conditions: Vec<String> },
     /// The caller's keys, as far as they satisfy these.
     Named { conditions: Vec<String> },
 }
+
+/// Rows that a look at the front reads at most.
+const FRONT: u32 = 10_000;
 
 impl Pick {
     pub fn by_index(conditions: Vec<String>, order: Option<String>) -> Self {
@@ -59,12 +65,7 @@ impl Table<'_> {
         Some(self.reclaim_to(self.stage.dead, conditions, &[Transition::Reclaimed]))
     }
 
-    fn reclaim_to(
-        &self,
-        to: postrider_contract::StateId,
-        conditions: Vec<String>,
-        transitions: &[Transition],
-    ) -> Script {
+    fn reclaim_to(&self, to: StateId, conditions: Vec<String>, transitions: &[Transition]) -> Script {
         let step = self.contract.reclaim_move(self.stage, to);
         let order = self.horizon().map(|column| self.instant(column));
         let pick = Pick::by_index(conditions, order);
@@ -82,8 +83,30 @@ impl Table<'_> {
             conditions.extend(self.is_due());
         }
         let step = self.contract.spent_move(self.stage);
-        let pick = Pick::among(conditions);
+        let pick = if self.has_a_front() { Pick::Front { conditions } } else { Pick::among(conditions) };
         Some(self.picked(step, &[Transition::Swept], Some(ATTEMPTS_SPENT), &pick))
+    }
+
+    /// MySQL has no index of spent rows alone, and the whole backlog is too much to look at every minute. Claims pass over
+    /// such rows and take those around them, so they come to the front of the claims' order, which is an index's.
+    fn has_a_front(&self) -> bool {
+        let plain = self.group().is_none() && self.stage.ready.len() == 1;
+        self.dialect == Dialect::Mysql && plain && self.stage.lease.by != LeaseBy::Due
+    }
+
+    /// The first rows in the order of claims, no wider than the conditions on spent rows need.
+    fn front(&self, states: &[StateId]) -> String {
+        let mut columns = vec![self.id()];
+        columns.extend([Role::Attempts, Role::MaxAttempts].into_iter().filter_map(|role| self.role(role)));
+        let mut parts = vec![self.in_states(states, Lookup::Index)];
+        parts.extend(self.filter());
+        format!(
+            "(SELECT {} FROM {} AS t WHERE {} ORDER BY {} LIMIT {FRONT}) AS t",
+            columns.join(", "),
+            self.name(),
+            parts.join(" AND "),
+            self.order_list()
+        )
     }
 
     pub fn sweeps(&self) -> Vec<Script> {
@@ -161,13 +184,11 @@ impl Table<'_> {
         &self,
         rule: Option<&OperatorMove>,
         transition: Transition,
-        pick: impl Fn(&(postrider_contract::StateId, postrider_contract::StateId)) -> Pick,
+        pick: impl Fn(&(StateId, StateId)) -> Pick,
     ) -> Vec<(String, Script)> {
         let moves = rule.map_or(&[] as &[_], |rule| rule.moves.as_slice());
         // From a state to itself: only this stage's counter tells which rows are meant.
-        let known = |(from, to): &&(postrider_contract::StateId, postrider_contract::StateId)| {
-            from != to || self.stage.ready.contains(from)
-        };
+        let known = |(from, to): &&(StateId, StateId)| from != to || self.stage.ready.contains(from);
         moves
             .iter()
             .filter(known)
@@ -209,6 +230,10 @@ impl Table<'_> {
         let mut parts = Vec::new();
         let mut tail = String::new();
         match pick {
+            Pick::Front { conditions } => {
+                let (front, conditions) = (self.front(writes.step.from), conditions.join("\n  AND "));
+                return format!("FROM {front}\nWHERE {conditions}\nLIMIT {}", draft.bind(Bind::Limit));
+            }
             Pick::Named { conditions } => {
                 parts.push(draft.among(&self.id(), Bind::Ids));
                 parts.push(self.in_states(writes.step.from, Lookup::Check));
@@ -284,7 +309,7 @@ impl Table<'_> {
         pick: &Pick,
     ) -> Script {
         let mut steps = vec![self.mysql_look(writes, pick)];
-        if let Pick::Some { conditions, .. } = pick {
+        if let Pick::Some { conditions, .. } | Pick::Front { conditions } = pick {
             steps.push(self.mysql_lock_held(writes, conditions));
         }
         let draft = Draft::new(self, source.clone());
