@@ -43,11 +43,12 @@ impl Moment {
         (FIRST..=LAST).contains(&micros).then_some(Self(micros))
     }
 
-    /// As a database answers it: RFC 3339, with a blank and no zone (UTC), or milliseconds since 1970.
-    pub(crate) fn found(text: &str) -> Option<Self> {
+    /// As a database answers it: RFC 3339, with a blank and no zone (UTC) or `+00`, or milliseconds since 1970.
+    pub fn found(text: &str) -> Option<Self> {
         if let Ok(millis) = text.parse::<i64>() {
             return Some(Self::from_micros(millis.saturating_mul(1000)));
         }
+        let text = text.strip_suffix("+00").unwrap_or(text);
         let zoned =
             if text.ends_with('Z') { text.to_owned() } else { format!("{}Z", text.replace(' ', "T")) };
         Self::parse(&zoned)

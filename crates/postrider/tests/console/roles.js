@@ -73,7 +73,19 @@ await forger.getByLabel('API key').fill('pr_0000000000000_nothing');
 await forger.getByRole('button', { name: 'Sign in' }).click();
 await forger.getByText('That key opens nothing here').waitFor();
 
-// A revoked key ends its sessions at once.
+// A page that is not for one's key says so, and offers nothing that is done there.
+await go(viewer, '/keys', 'API keys');
+await viewer.getByText('Not for your key').waitFor();
+must((await button(viewer, 'New key').count()) === 0, 'a viewer is offered a new key');
+await viewer.keyboard.press('g');
+await viewer.keyboard.press('l');
+must(viewer.url().endsWith('#/keys'), `a viewer is led to ${viewer.url()}`);
+
+// A revoked key ends its sessions at once, and an open overview does not show old figures for ever.
+await go(viewer, '/', 'Overview');
+await viewer.locator('.foot .live[data-state=live]').waitFor();
 must((await send(admin, 'POST', `/api/v1/api-keys/${input.viewerId}/revoke`, true)) === 200, 'the key could not be revoked');
-must((await send(viewer, 'GET', '/api/v1/overview', true)) === 401, 'the session of a revoked key went on');
+const after = await viewer.context().request.get(`${base}/api/v1/overview`);
+must(after.status() === 401, 'the session of a revoked key went on');
+await viewer.getByText('Your session has ended').waitFor();
 return wrong;

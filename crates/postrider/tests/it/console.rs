@@ -83,6 +83,38 @@ async fn what_is_done_with_jobs_accounts_pools_subscriptions_events_and_keys_is_
     assert!(log.parse::<u32>().expect("a count") >= 12, "the audit log has {log} kinds of changes");
 }
 
+/// Rows with texts as long as the columns take, and one in a state that no contract knows.
+async fn odd_things(site: &Site) -> Value {
+    let words = "'http://127.0.0.1:1/' || repeat('long/', 200)";
+    site.must(&format!(
+        "INSERT INTO dispatch_jobs (id, code, target_url, status, attempt_count, last_error) \
+         VALUES ('0HZXEQ5Y8JE00', 'shop:orders:order:paid', {words}, 'ERROR', 3, repeat('busy', 900))"
+    ))
+    .await;
+    site.must("UPDATE dispatch_pools SET code = repeat('p', 120), name = repeat('n', 250)").await;
+    site.must("UPDATE dispatch_subscriptions SET code = repeat('s', 120), name = repeat('n', 250) WHERE code = 'crm'").await;
+    site.must(
+        "UPDATE dispatch_events SET code = 'a:b:c:' || repeat('d', 200), subject = repeat('<b>🎉', 50)",
+    )
+    .await;
+    site.must(
+        "INSERT INTO mail_outbox (to_addresses, subject, body_text, status, last_error) \
+         VALUES (repeat('a', 300) || '@example.net', repeat('Subject', 100), 'text', 'on_fire', repeat('E', 4000))",
+    )
+    .await;
+    let strange = site.one("SELECT id::text FROM mail_outbox WHERE status = 'on_fire'").await;
+    json!({ "strange": strange, "endless": "0HZXEQ5Y8JE00" })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_odd_is_shown_as_well() {
+    let receiver = fine_receiver().await;
+    let site = Site::open("console_odd", &receiver).await;
+    let odd = odd_things(&site).await;
+    let wrong = look("odd", &site.input(odd));
+    assert_eq!(wrong, json!([]), "{}", site.running.log());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_role_is_offered_what_it_may_do_and_refused_the_rest() {
     let receiver = fine_receiver().await;

@@ -16,6 +16,8 @@ use crate::rows::error_words;
 
 /// Of an error's text, for one sentence.
 const WORDS: usize = 200;
+/// So many of the newest failed rows are looked at for one that says why.
+const NEWEST: u32 = 10;
 
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
@@ -32,7 +34,7 @@ pub struct Failed {
     pub count: Count,
     /// When the oldest of them last changed.
     pub since: Option<Moment>,
-    /// Of the newest of them.
+    /// Of the newest of them that says why.
     pub last_error: Option<String>,
 }
 
@@ -83,11 +85,11 @@ async fn counted(make: &LaneMake, table: &dyn Inspect) -> Result<Counts, Error> 
         let Some(count) = states.iter().find(|count| count.state == *name && count.rows > 0) else {
             continue;
         };
-        let one =
-            |order| Query { state: Some(name.clone()), limit: 1, order, brief: true, ..Query::default() };
-        let newest = table.browse(&one(Order::Newest)).await?.rows.into_iter().next();
-        let oldest = table.browse(&one(Order::Oldest)).await?.rows.into_iter().next();
-        let last_error = newest.and_then(|row| error_of(&make.contract, &row));
+        let some =
+            |order, limit| Query { state: Some(name.clone()), limit, order, brief: true, ..Query::default() };
+        let newest = table.browse(&some(Order::Newest, NEWEST)).await?.rows;
+        let oldest = table.browse(&some(Order::Oldest, 1)).await?.rows.into_iter().next();
+        let last_error = newest.iter().find_map(|row| error_of(&make.contract, row));
         failed.push(Failed { count: count.clone(), since: oldest.and_then(|row| changed(&row)), last_error });
     }
     Ok(Counts { states, lag, failed, away: None })

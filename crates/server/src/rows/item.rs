@@ -35,7 +35,9 @@ pub fn item(contract: &Contract, row: &RowView) -> RowItem {
     };
     let target = SearchBy::Recipient.column(contract).or_else(topic);
     let state = row.state.as_deref().and_then(|state| contract.state_named(state));
-    let waits = state.is_some_and(|state| contract.is_ready(state) || !contract.is_final(state));
+    let waits = state.is_some_and(|state| {
+        contract.is_ready(state) || !(contract.is_final(state) || contract.is_claimed(state))
+    });
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
     let due_in_seconds = row.due_in.filter(|_| waits).map(|micros| (micros / 1000) as f64 / 1000.0);
     RowItem {

@@ -70,6 +70,35 @@ fn why_a_row_waits_is_said_in_words() {
     let said = why(&claimed, &Health::Running, &none);
     assert_eq!(said.as_deref(), Some("in flight, claimed by w1: its lease ends in 30 s"));
     assert_eq!(why(&row("COMPLETED", &[]), &Health::Running, &none), None);
+    let mut strange = row("QUEUED", &[("status", "ON_FIRE")]);
+    strange.state = None;
+    assert!(why(&strange, &Health::Running, &none).is_some_and(|text| text.contains("no state")));
+}
+
+/// A state that only a sweep leads out of: the row itself says from when on, in its database's own way of writing times.
+#[test]
+fn a_row_for_later_says_when_it_is_let_in() {
+    let none = Standing::default();
+    for at in ["1970-01-01 01:16:40+00", "1970-01-01 01:16:40.000000", "1970-01-01T01:16:40.000Z", "4600000"]
+    {
+        let later = row("PENDING", &[("scheduled_for", at)]);
+        assert_eq!(why(&later, &Health::Running, &none).as_deref(), Some("due in 60 min"), "{at}");
+    }
+    let now = row("PENDING", &[]);
+    let said = why(&now, &Health::Running, &none);
+    assert_eq!(said.as_deref(), Some("due now: the next sweep makes it QUEUED"));
+    let away = Health::QueueAway { reason: "refused".to_owned() };
+    assert!(why(&now, &away, &none).is_some_and(|text| text.contains("queue")));
+}
+
+#[test]
+fn a_claimed_row_is_not_due() {
+    let contract = contract("mail_outbox");
+    for (state, due) in [("queued", Some(-5.0)), ("dispatching", None), ("sent", None)] {
+        let mut row = row(state, &[]);
+        row.due_in = Some(-5_000_000);
+        assert_eq!(item(&contract, &row).due_in_seconds, due, "{state}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Why a row waits, in words.
 
-use postrider_contract::{Contract, Role, Stage};
+use postrider_contract::{Contract, Role, Stage, StateId, When};
 use postrider_engine::Health;
 use postrider_hub::Moment;
 use postrider_seams::inspect::{PoolStanding, RowView, Standing};
@@ -46,17 +46,47 @@ impl Waiting {
 /// `None` for a row that waits for nothing any more.
 pub fn waiting(row: &RowView, around: &Surroundings<'_>) -> Option<Waiting> {
     let contract = around.contract;
-    let state = contract.state_named(row.state.as_deref()?)?;
+    let Some(state) = row.state.as_deref().and_then(|state| contract.state_named(state)) else {
+        let text =
+            "its columns hold what no state of the contract does: no worker takes it until somebody mends it";
+        return Some(Waiting::of(text));
+    };
     if contract.is_claimed(state) {
         return Some(claimed(row, around));
     }
     if contract.is_ready(state) {
         return Some(ready(row, around));
     }
-    (!contract.is_final(state)).then(|| match due(row) {
+    (!contract.is_final(state)).then(|| match due(row).or_else(|| swept_in(row, contract, state)) {
         Some(micros) => Waiting::of(due_words(micros)).until(row, micros),
-        None => Waiting::of("waits for its next move"),
+        None => Waiting::of(sweep_words(around, state)),
     })
+}
+
+/// Microseconds until a sweep lets it in, where the row says from when on.
+fn swept_in(row: &RowView, contract: &Contract, state: StateId) -> Option<i64> {
+    let lets_in =
+        contract.sweeps.iter().filter(|sweep| sweep.from.contains(&state) && contract.is_ready(sweep.to));
+    let mut times = lets_in.filter_map(|sweep| match &sweep.when {
+        When::At { column } => Moment::found(row.column(column)?),
+        When::Always | When::OlderThan { .. } => None,
+    });
+    let left = Moment::from_micros(row.read_at).micros_until(times.next()?);
+    i64::try_from(left).ok().filter(|micros| *micros > 0)
+}
+
+/// Its time has come: a sweep moves it on, unless something is in the way.
+fn sweep_words(around: &Surroundings<'_>, state: StateId) -> String {
+    let contract = around.contract;
+    let next =
+        contract.sweeps.iter().find(|sweep| sweep.from.contains(&state) && contract.is_ready(sweep.to));
+    match (around.health, next) {
+        (Health::Running, Some(sweep)) => {
+            format!("due now: the next sweep makes it {}", contract.state(sweep.to).name)
+        }
+        (Health::Running, None) => "waits for its next move".to_owned(),
+        _ => health_words(around),
+    }
 }
 
 fn ready(row: &RowView, around: &Surroundings<'_>) -> Waiting {

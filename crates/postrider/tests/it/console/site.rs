@@ -49,6 +49,11 @@ impl Site {
         input
     }
 
+    /// Writes behind the console's back.
+    pub async fn must(&self, statement: &str) {
+        self.sql.must(statement).await;
+    }
+
     /// One value, looked up behind the console's back.
     pub async fn one(&self, query: &str) -> String {
         let rows = self.sql.rows(query).await.expect(query);

@@ -2,6 +2,7 @@
 
 import { get, may, post, replace, segment } from "./api.js";
 import { confirm, reveal } from "./dialog.js";
+import { h } from "./dom.js";
 import { form } from "./form.js";
 import { button, empty, heading, mark, when } from "./parts.js";
 import { pages, table } from "./table.js";
@@ -45,7 +46,7 @@ function shown({ items }, look) {
     [
       { name: "Code", kind: "main", cell: (one) => one.code },
       { name: "State", kind: "state", cell: (one) => (one.active ? mark("active", "good") : mark("off", "warn")) },
-      { name: "Name", kind: "text", cell: (one) => one.name },
+      { name: "Name", kind: "text", cell: (one) => h("span", { title: one.name }, one.name) },
       { name: "Id", kind: "mono", cell: (one) => one.id },
       { name: "Clients", kind: "", cell: (one) => one.clientIds.join(", ") || "all" },
       { name: "Last used", kind: "time", cell: (one) => when(one.lastUsedAt) ?? "never" },

@@ -16,9 +16,11 @@ export const seesLanes = () => !session.clientIds?.length;
 /** A refusal in the API's own words. */
 class Refused extends Error {
   constructor(problem, status) {
-    super(problem.detail ?? problem.title ?? `the server answered ${status}`);
+    const errors = problem.errors ?? [];
+    const each = errors.map(({ field, message }) => `${field} ${message}`).join("; ");
+    super((status === 422 && each) || (problem.detail ?? problem.title ?? `the server answered ${status}`));
     this.status = status;
-    this.errors = problem.errors ?? [];
+    this.errors = errors;
   }
 }
 
@@ -53,7 +55,7 @@ async function call(method, path, body, shown = 1) {
     const answer = await ask(method, path, body);
     const text = await answer.text();
     const said = text && (answer.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : {};
-    if (answer.status === 401 && !path.endsWith("/login")) location.assign("/console/login");
+    if (answer.status === 401 && !path.endsWith("/login")) location.assign(`/console/login?ended${location.hash}`);
     if (!answer.ok) throw new Refused(said, answer.status);
     return said;
   } finally {
@@ -80,9 +82,9 @@ export async function source(path) {
   return answer.text();
 }
 
-/** Who is signed in. */
+/** Who is signed in; who is not any more is led to the door. */
 export async function enter() {
-  const said = await call("GET", "/console/session");
+  const said = await call("GET", "/console/session", undefined, 0);
   csrf = said.csrf;
   Object.assign(session, said);
 }

@@ -1,6 +1,6 @@
 // API keys: who may ask for what. A key is shown once, when it is made.
 
-import { get, post, segment } from "./api.js";
+import { get, may, post, segment } from "./api.js";
 import { confirm, reveal } from "./dialog.js";
 import { form } from "./form.js";
 import { button, empty, heading, mark, when } from "./parts.js";
@@ -39,7 +39,7 @@ export async function apikeys() {
     });
   return [
     heading("API keys", {
-      actions: [button("New key", make, "primary", "plus")],
+      actions: may("admin") ? [button("New key", make, "primary", "plus")] : [],
       under: "Who may ask for what. Only a hash of each is kept.",
     }),
     list.frame,

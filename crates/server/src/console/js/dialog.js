@@ -13,7 +13,7 @@ export function dialog(title, build, closed = () => {}) {
   });
   document.body.append(frame);
   frame.showModal();
-  return close;
+  return { frame, close };
 }
 
 /** Asks; answers whether it was agreed to. */
@@ -50,7 +50,7 @@ export function confirm(title, text, verb, kind = "primary") {
 /** Shows secrets once; answers when it is closed. */
 export function reveal(title, secrets) {
   return new Promise((answer) => {
-    dialog(
+    const { frame } = dialog(
       title,
       (close) => [
         h("p", {}, "Copy it now. It is shown this once: what is kept of it can't be read back."),
@@ -61,5 +61,7 @@ export function reveal(title, secrets) {
       ],
       answer,
     );
+    // Not by Escape, which comes easily.
+    frame.addEventListener("cancel", (event) => event.preventDefault());
   });
 }

@@ -55,7 +55,12 @@ export async function events({ parameters, find }) {
 
 function shown({ items }) {
   if (!items.length)
-    return empty("No event is found", "Publish one here, or send it: ", h("code", {}, "POST /api/v1/events"), ".");
+    return empty(
+      "No event is found",
+      may("producer") ? "Publish one here, or send it: " : "Who may publish sends them: ",
+      h("code", {}, "POST /api/v1/events"),
+      ".",
+    );
   return table(
     "Events",
     [

@@ -1,20 +1,22 @@
 // The figures of lanes, as cards and as a strip: built once, then only their texts change.
 
 import { h, say } from "./dom.js";
-import { rate, rows, span } from "./words.js";
+import { rate, rows, span, zone } from "./words.js";
 
 /** Whose figures they are. */
-export const WHOSE =
-  "Delivered/s, failed/s and the plots are of the instance that answers you, since its start. Rows waiting and in flight, the oldest due row and the states are the database's: of all instances together.";
+export const WHOSE = `Delivered/s, failed/s and the plots are of the instance that answers you, since its start. Rows waiting and in flight, the oldest due row and the states are the database's: of all instances together. Times are those of ${zone()}.`;
+
+/** What only the database knows is not known while it is away: no figure is better than an old one or a nought. */
+const known = (said) => (lane) => (lane.states.length ? said(lane) : "–");
 
 /** What is told of a lane: [label, how it is said, when it is bad]. */
 const FIGURES = [
-  ["Waiting", (lane) => rows(lane.backlog.rows, lane.backlog.more), () => false],
-  ["In flight", (lane) => rows(lane.inFlight.rows, lane.inFlight.more), () => false],
-  ["Oldest due", (lane) => span(lane.oldestDueSeconds), (lane) => lane.oldestDueSeconds > 300],
+  ["Waiting", known((lane) => rows(lane.backlog.rows, lane.backlog.more)), () => false],
+  ["In flight", known((lane) => rows(lane.inFlight.rows, lane.inFlight.more)), () => false],
+  ["Oldest due", known((lane) => span(lane.oldestDueSeconds)), (lane) => lane.oldestDueSeconds > 300],
   ["Delivered/s", (lane) => rate(lane.deliveredPerSecond), () => false],
   ["Failed/s", (lane) => rate(lane.failedPerSecond), (lane) => lane.failedPerSecond > 0],
-  ["Lag", (lane) => span(lane.lagSeconds), () => false],
+  ["Lag", known((lane) => span(lane.lagSeconds)), () => false],
 ];
 
 /** A list of figures; `update` takes a lane. */

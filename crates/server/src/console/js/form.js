@@ -21,6 +21,9 @@ export function form(title, fields, values, verb, send) {
       asked.forEach(([, part]) => tell(part, ""));
       submit.disabled = true;
       try {
+        const missing = asked.filter(([field, { input: box }]) => field.required && !box.value.trim());
+        if (missing.length)
+          throw Object.assign(new Error(), { errors: missing.map(([{ name }]) => ({ field: name, message: "is needed" })) });
         await send(read(asked));
         close();
       } catch (error) {

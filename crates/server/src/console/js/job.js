@@ -7,7 +7,7 @@ import { again, h } from "./dom.js";
 import { follow, part } from "./fresh.js";
 import { status } from "./jobs.js";
 import { laneOf } from "./live.js";
-import { button, code, facts, heading, notice, section, when } from "./parts.js";
+import { button, code, facts, heading, long, notice, section, when } from "./parts.js";
 import { timeline } from "./timeline.js";
 import { attempt, toast } from "./toast.js";
 import { waiting } from "./waiting.js";
@@ -26,17 +26,17 @@ export async function job(page, id) {
   const parts = {
     head: part(head),
     wait: part(({ lane, row, lastError, status: now }) => [
-      lastError && notice(now === "ERROR" && !row?.waiting ? "bad" : "warn", lastError),
+      lastError && notice(now === "ERROR" && !row?.waiting ? "bad" : "warn", long(lastError, "Last error")),
       row && waiting(`/lanes/${segment(lane)}`, row),
     ]),
     request: part((seen) => section("Request", request(seen))),
-    story: part((moves) => section("Attempts", timeline(moves))),
+    story: part(({ moves, none }) => section("Attempts", timeline(moves, none))),
     about: part((seen) => section("About it", facts(about(seen)))),
   };
   const show = async (seen) => {
     parts.head.show({ id: seen.id, status: seen.status, nextAttemptAt: seen.nextAttemptAt, code: seen.code });
     parts.request.show({ ...seen, attempts: null });
-    parts.story.show(story(seen));
+    parts.story.show({ moves: story(seen), none: untold(seen) });
     parts.about.show({ ...seen, attempts: null, payload: null });
     parts.wait.show(await standing(seen));
   };
@@ -53,6 +53,12 @@ export async function job(page, id) {
       h("div", { class: "stack" }, parts.story.node, parts.about.node),
     ),
   ];
+}
+
+/** What to say where no attempt is on record. */
+function untold({ status: now, attemptCount }) {
+  if (attemptCount > 0) return "None was recorded.";
+  return ENDED.includes(now) ? "It was never tried." : undefined;
 }
 
 /** Why it waits: its lane knows, for those who may see lanes. */
@@ -91,7 +97,7 @@ const act = (id, verb) => () =>
   });
 
 const request = (job) => [
-  h("p", { class: "address" }, h("strong", {}, "POST "), job.targetUrl),
+  h("p", { class: "address" }, h("strong", {}, "POST "), long(job.targetUrl, "Target")),
   Object.keys(job.headers ?? {}).length > 0 && [
     h("h3", {}, "Headers"),
     facts(
@@ -103,17 +109,17 @@ const request = (job) => [
   job.payload ? code(pretty(job.payload), "Payload") : h("p", { class: "soft" }, "None, or not yours to see."),
 ];
 
-const link = (path, id) => id && h("a", { href: `#/${path}/${segment(id)}` }, id);
+const link = (path, id) => id && h("a", { href: `#/${path}${segment(id)}` }, id);
 
 const about = (job) => [
   ["Client", job.clientId],
   ["Subject", job.subject],
   ["Source", job.source],
-  ["Event", link("events", job.eventId)],
-  ["Subscription", job.subscriptionId],
+  ["Event", link("events/", job.eventId)],
+  ["Subscription", link("jobs?subscriptionId=", job.subscriptionId)],
   ["Group", job.messageGroup],
   ["Mode", job.mode],
-  ["Pool", job.dispatchPoolId],
+  ["Pool", job.dispatchPoolId && h("a", { href: "#/pools" }, job.dispatchPoolId)],
   ["Account", job.serviceAccountId],
   ["Correlation", job.correlationId],
   ["Attempts", job.maxRetries ? `${job.attemptCount} of ${job.maxRetries}` : job.attemptCount],

@@ -116,6 +116,11 @@ const retry = (filter, done) =>
     )
       return;
     const { retried, more } = await post("/dispatch-jobs/retry", given);
-    toast(`${plural(retried, "job")} go again${more ? "; there are more" : ""}.`);
+    toast(
+      retried
+        ? `${plural(retried, "job")} ${retried === 1 ? "goes" : "go"} again${more ? "; there are more" : ""}.`
+        : "No job was spent: none goes again.",
+      { tone: retried ? "good" : "warn" },
+    );
     await done();
   });

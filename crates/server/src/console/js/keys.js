@@ -1,19 +1,22 @@
 // The keyboard: every page can be reached, and every list walked, without a mouse.
 
+import { may, seesLanes } from "./api.js";
 import { h } from "./dom.js";
 import { dialog } from "./dialog.js";
 
 const GO = {
-  o: ["#/", "overview"],
+  o: ["#/", "overview", seesLanes],
   j: ["#/jobs", "jobs"],
   e: ["#/events", "events"],
   s: ["#/subscriptions", "subscriptions"],
   p: ["#/pools", "pools"],
-  a: ["#/accounts", "service accounts"],
-  c: ["#/check", "check"],
-  k: ["#/keys", "API keys"],
-  l: ["#/audit", "audit log"],
+  a: ["#/accounts", "service accounts", () => may("operator")],
+  c: ["#/check", "check", seesLanes],
+  k: ["#/keys", "API keys", () => may("admin")],
+  l: ["#/audit", "audit log", () => may("admin")],
 };
+/** Pages that are not for one's key are not offered here either. */
+const open = ([, , allowed = () => true]) => allowed();
 const HELP = [
   ["/", "search"],
   ["j", "next row"],
@@ -36,7 +39,7 @@ export function keys(find, again) {
       event.target.closest("input:not([type=checkbox]), textarea, select, dialog")
     )
       return;
-    const go = going && GO[event.key];
+    const go = going && GO[event.key] && open(GO[event.key]) && GO[event.key];
     going = event.key === "g" && !going;
     const act = go
       ? () => {
@@ -86,7 +89,7 @@ export function help() {
       h(
         "dl",
         {},
-        Object.entries(GO).map(([key, [, text]]) => line(["g", key], text)),
+        Object.entries(GO).filter(([, page]) => open(page)).map(([key, [, text]]) => line(["g", key], text)),
       ),
     ),
     h("div", { class: "buttons" }, h("button", { class: "primary", type: "button", onclick: close }, "Close")),

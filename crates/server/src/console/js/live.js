@@ -2,6 +2,8 @@
 //
 // Owns: the one stream of the page. Whoever wants overviews says so with `watch`, and hears the latest at once.
 
+import { enter } from "./api.js";
+
 const SILENCE = 30_000;
 const watchers = new Set();
 let latest = null;
@@ -38,8 +40,10 @@ function connect() {
   const source = new EventSource("/api/v1/overview/stream");
   const lost = () => {
     told("reconnecting");
-    // The browser tries again by itself, unless it was refused: then we do.
-    if (source.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
+    // The browser tries again by itself, unless it was refused: then we do, if there is still a session to do it with.
+    if (source.readyState !== EventSource.CLOSED) return;
+    enter().catch(() => {});
+    setTimeout(connect, 3000);
   };
   source.addEventListener("overview", (event) => {
     told("live");

@@ -6,6 +6,8 @@ const form = document.querySelector("form");
 const mistake = document.getElementById("mistake");
 const button = form.querySelector("button");
 
+if (new URLSearchParams(location.search).has("ended")) mistake.textContent = "Your session has ended: sign in again.";
+
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   mistake.textContent = "";
@@ -13,7 +15,8 @@ form.addEventListener("submit", async (event) => {
   button.disabled = true;
   try {
     await login(form.elements.key.value.trim());
-    location.assign("/");
+    // To where the link led that one came by.
+    location.assign(`/${location.hash}`);
   } catch (error) {
     mistake.textContent = error.status === 401 ? "That key opens nothing here. Is it whole, and not revoked?" : error.message;
     button.disabled = false;

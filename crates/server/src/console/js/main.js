@@ -73,10 +73,21 @@ async function show() {
     put(content, body);
     document.title = `${content.querySelector("h1")?.textContent ?? "Console"} · Postrider`;
   } catch (error) {
-    if (page === mine) put(content, h("h1", { class: "unseen" }, "Mistake"), failure(error, again));
+    if (page === mine) put(content, missed(path, error));
   } finally {
     if (page === mine) content.removeAttribute("aria-busy");
   }
+}
+
+/** Of a thing that is not there, its name and the way to the others. */
+function missed(path, error) {
+  if (error.status !== 404) return [h("h1", { class: "unseen" }, "Mistake"), failure(error, again)];
+  const [lane] = /^\/lanes\/[^/]+(?=\/rows\/)/.exec(path) ?? [path.startsWith("/lanes/") ? "/" : path.replace(/\/[^/]*$/, "")];
+  return [
+    h("h1", {}, decodeURIComponent(path.split("/").at(-1))),
+    failure(error),
+    h("p", {}, h("a", { href: `#${lane}` }, lane === "/" ? "To the overview" : "To the list")),
+  ];
 }
 
 const nowhere = () => [
@@ -101,11 +112,11 @@ async function start() {
   await show();
 }
 
-start().catch((error) => {
-  if (error.status !== 401)
-    put(
-      content,
-      h("h1", { class: "unseen" }, "Mistake"),
-      failure(error, () => location.reload()),
-    );
-});
+/** A database that is away when the page is opened is waited for. */
+function begin() {
+  start().catch((error) => {
+    if (error.status !== 401) put(content, h("h1", { class: "unseen" }, "Mistake"), failure(error, begin));
+  });
+}
+
+begin();

@@ -6,13 +6,13 @@
 import { source } from "./api.js";
 import { h, put } from "./dom.js";
 import { icon } from "./icons.js";
-import { code, empty, facts, notice, section } from "./parts.js";
+import { code, empty, facts, long, notice, section } from "./parts.js";
 import { pretty } from "./words.js";
 
 const TITLES = { mail: "Mail", http: "Request", record: "Record" };
 const MOST = 200_000;
 
-const pairs = (list) => (list ?? []).map(({ name, value }) => [h("code", {}, name), h("code", {}, value)]);
+const pairs = (list) => (list ?? []).map(({ name, value }) => [h("code", {}, name), h("code", {}, long(value, name))]);
 
 const PEOPLE = ["From", "To", "Cc", "Reply-To"];
 const people = (headers) =>
@@ -25,9 +25,9 @@ export function message(path, carried) {
   return section(TITLES[carried.kind] ?? "Message", [
     carried.problem && notice("bad", carried.problem),
     facts([
-      ["Subject", carried.subject],
+      ["Subject", carried.subject && long(carried.subject, "Subject")],
       ...(carried.kind === "mail" ? people(carried.headers) : []),
-      ...(carried.facts ?? []).map(({ name, value }) => [name, value]),
+      ...(carried.facts ?? []).map(({ name, value }) => [name, value && long(value, name)]),
     ]),
     carried.kind === "mail" ? mail(path, carried) : payload(carried),
     carried.cut && h("p", { class: "hint" }, "Only its beginning is shown."),

@@ -63,16 +63,31 @@ export const notice = (tone, ...text) =>
 /** Where a list has nothing: what that means, and what to do. */
 export const empty = (title, ...hint) => h("div", { class: "empty" }, icon("empty"), h("strong", {}, title), h("p", {}, hint));
 
-/** Where something could not be had. */
-export const failure = (error, retry) =>
-  h(
+const AGAIN = 5_000;
+
+/** Where something could not be had. What is the server's own trouble is tried again by itself, while it is shown. */
+export function failure(error, retry) {
+  const refused = error.status === 403 || error.status === 404;
+  const passing = retry && (error.status === 0 || error.status >= 500);
+  const title = { 403: "Not for your key", 404: "It is not here" }[error.status] ?? "That did not work";
+  const node = h(
     "div",
     { class: "empty", role: "alert" },
     icon("alert"),
-    h("strong", {}, "That did not work"),
-    h("p", {}, error.message),
-    retry && button("Try again", retry),
+    h("strong", {}, title),
+    h("p", {}, error.message, error.status === 404 && ": it was never here, or it is gone"),
+    passing && h("p", {}, "It is tried again by itself."),
+    retry && !refused && button("Try again", retry),
   );
+  if (passing) setTimeout(() => node.isConnected && retry(), AGAIN);
+  return node;
+}
+
+const LONG = 600;
+
+/** A text that may be very long: one that is scrolls in a box of its own. */
+export const long = (text, label) =>
+  String(text ?? "").length > LONG ? h("span", { class: "long", tabindex: 0, role: "group", "aria-label": label }, text) : text;
 
 /** The head of a page: where one is, its name, what can be done. */
 export const heading = (title, { trail = [], marks = [], actions = [], under = null } = {}) =>

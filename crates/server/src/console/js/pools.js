@@ -1,6 +1,7 @@
 // Pools: how much at once, and how fast, jobs go to the targets that share one.
 
 import { get, may, post, replace, segment } from "./api.js";
+import { h } from "./dom.js";
 import { form } from "./form.js";
 import { button, empty, heading, mark } from "./parts.js";
 import { pauseButton } from "./pause.js";
@@ -48,7 +49,8 @@ function shown({ items }, look) {
     [
       { name: "Code", kind: "main", cell: (one) => one.code },
       { name: "State", kind: "state", cell: (one) => (one.paused ? mark("paused", "warn") : mark("active", "good")) },
-      { name: "Name", kind: "text", cell: (one) => one.name },
+      { name: "Name", kind: "text", cell: (one) => h("span", { title: one.name }, one.name) },
+      { name: "Id", kind: "mono", cell: (one) => one.id },
       { name: "Client", kind: "", cell: (one) => one.clientId ?? "all" },
       { name: "At once", kind: "number", cell: (one) => limit(one.concurrency) },
       { name: "A minute", kind: "number", cell: (one) => limit(one.ratePerMinute) },

@@ -5,7 +5,7 @@ import { again, h } from "./dom.js";
 import { follow, part } from "./fresh.js";
 import { message } from "./message.js";
 import { move } from "./move.js";
-import { button, facts, heading, mark, roleTone, section } from "./parts.js";
+import { button, facts, heading, long, mark, roleTone, section } from "./parts.js";
 import { timeline } from "./timeline.js";
 import { waiting } from "./waiting.js";
 
@@ -68,7 +68,7 @@ const columns = (all) =>
   facts(
     all.map(({ name, value }) => [
       h("code", {}, name),
-      value === null ? h("span", { class: "soft" }, "NULL") : h("code", {}, value),
+      value === null ? h("span", { class: "soft" }, "NULL") : h("code", {}, long(value, name)),
     ]),
     "wide",
   );

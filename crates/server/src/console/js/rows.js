@@ -24,7 +24,7 @@ export function finder(page, here, about) {
   const chosen = new Map();
   const search = bar(about, wanted, () => look());
   const tabs = byState(about, wanted, () => look());
-  const acts = h("div", { class: "selection", role: "toolbar", "aria-label": "With these rows" });
+  const acts = h("div", { class: "selection", role: "toolbar", "aria-label": "With these rows", hidden: true });
   const ask = (cursor, quiet) => (quiet ? peek : get)(`${here}/rows`, { ...query(about, wanted), cursor, limit: LIMIT });
   const list = pages(ask, shown, () => chosen.size > 0 || document.hidden);
 

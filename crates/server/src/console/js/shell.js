@@ -71,6 +71,7 @@ function list(group, lanes) {
         h("span", { class: "unseen" }),
       );
       group.append(line);
+      mark();
     }
     const [dot, , count, health] = line.children;
     dot.className = `dot ${healthTone(lane.health)}`;
@@ -79,15 +80,22 @@ function list(group, lanes) {
   }
 }
 
-/** Marks where one is. */
+let top = "/";
+
+/** Says where one is. */
 export function here(path) {
   const lane = /^\/lanes\/[^/]+/.exec(path)?.[0];
-  const top = lane ?? (path === "/" ? "/" : `/${path.split("/")[1]}`);
+  top = lane ?? (path === "/" ? "/" : `/${path.split("/")[1]}`);
+  mark();
+  flip(false);
+}
+
+/** Lanes may be known only later. */
+function mark() {
   for (const one of document.querySelectorAll("#nav a")) {
     if (one.getAttribute("href") === `#${top}`) one.setAttribute("aria-current", "page");
     else one.removeAttribute("aria-current");
   }
-  document.body.classList.remove("menu");
 }
 
 const LIVE = { connecting: "connecting", live: "live", reconnecting: "reconnecting" };
@@ -123,13 +131,14 @@ function theme() {
   return button;
 }
 
+function flip(open) {
+  document.body.classList.toggle("menu", open);
+  document.getElementById("menu").setAttribute("aria-expanded", String(document.body.classList.contains("menu")));
+}
+
 /** On a phone the side is a drawer. */
 function drawer() {
   const button = document.getElementById("menu");
-  const flip = (open) => {
-    document.body.classList.toggle("menu", open);
-    button.setAttribute("aria-expanded", String(document.body.classList.contains("menu")));
-  };
   put(button, icon("menu"));
   button.addEventListener("click", () => flip());
   document.getElementById("shade").addEventListener("click", () => flip(false));

@@ -1,20 +1,20 @@
 // What happened to a row or a job: its attempts and moves, oldest first, as sentences.
 
 import { h } from "./dom.js";
-import { facts, when } from "./parts.js";
+import { facts, long, when } from "./parts.js";
 import { pretty } from "./words.js";
 
 const fold = (name, open, ...body) => h("details", { open }, h("summary", {}, name), body);
 
 const recorded = (all) =>
   facts(
-    all.map(({ name, value }) => [h("code", {}, name), h("code", {}, value)]),
+    all.map(({ name, value }) => [h("code", {}, name), h("code", {}, long(value, name))]),
     "wide",
   );
 
 /** The newest answer is open: it is what one came for. */
-export function timeline(moves) {
-  if (!moves?.length) return h("p", { class: "soft" }, "Nothing yet: it was written, and waits.");
+export function timeline(moves, none = "Nothing yet: it was written, and waits.") {
+  if (!moves?.length) return h("p", { class: "soft" }, none);
   const newest = moves.findLastIndex((one) => one.body);
   return h(
     "ol",
@@ -24,7 +24,7 @@ export function timeline(moves) {
         "li",
         { class: new Date(one.at) > Date.now() ? "ahead" : one.tone },
         h("div", { class: "what" }, h("strong", {}, one.what), when(one.at)),
-        one.detail && h("p", {}, one.detail),
+        one.detail && h("p", {}, long(one.detail, "What was said")),
         one.body && fold("Answer", at === newest, h("pre", { tabindex: 0 }, pretty(one.body))),
         one.facts?.length > 0 && fold("All that was recorded", false, recorded(one.facts)),
       ),

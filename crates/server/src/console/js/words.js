@@ -32,18 +32,24 @@ export function rate(value) {
   return value >= 0.1 ? value.toFixed(1) : "<0.1";
 }
 
-/** A moment in the reader's own time zone, to the second. */
+const DAY = { day: "numeric", month: "short", year: "numeric" };
+const SECOND = { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" };
+
+/** A moment in the reader's own time zone, which it names, to the second. */
 export function moment(text) {
   const time = new Date(text);
-  return Number.isNaN(time.getTime()) ? String(text) : time.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+  return Number.isNaN(time.getTime()) ? String(text) : time.toLocaleString("en-GB", { ...DAY, ...SECOND });
 }
 
-/** `14:05:09` of today, with its day of any other. */
+/** `14:05:09 CET` of today, with its day of any other. */
 export function clock(text, now = new Date()) {
   const time = new Date(text);
   if (time.toDateString() !== now.toDateString()) return moment(text);
-  return time.toLocaleTimeString("en-GB");
+  return time.toLocaleTimeString("en-GB", SECOND);
 }
+
+/** Where the reader's clocks stand. */
+export const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** `14:05` of today, with its day of any other. */
 export function minute(text, now = new Date()) {

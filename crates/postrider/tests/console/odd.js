@@ -1,0 +1,70 @@
+// What is odd is shown as well: links that lead through the door, things that are not there, texts without an end.
+const LINK = `${base}/#/lanes/mail?state=failed`;
+
+// A link leads through the door to where it points, and the side says where one is.
+const page = await tab();
+await page.goto(LINK);
+await page.getByLabel('API key').fill(input.admin);
+await page.getByRole('button', { name: 'Sign in' }).click();
+await page.waitForURL(LINK);
+await page.locator('#nav a[aria-current=page]', { hasText: 'mail' }).waitFor();
+
+// What is not there is told by its name, with a way to what is.
+for (const [path, name, leads] of [
+  ['/lanes/mail/rows/999999999', '999999999', '#/lanes/mail'],
+  ['/lanes/nobody', 'nobody', '#/'],
+  ['/jobs/0HZXEQ5Y8JZZZ', '0HZXEQ5Y8JZZZ', '#/jobs'],
+]) {
+  await go(page, path, name);
+  await page.getByText('it was never here, or it is gone').waitFor();
+  const href = await page.locator('main a').getAttribute('href');
+  must(href === leads, `from ${path} one is led to ${href}`);
+  must((await button(page, 'Try again').count()) === 0, `${path} would be tried again`);
+}
+await go(page, '/lanes/mail?state=nobody', 'mail');
+await page.locator('main .empty', { hasText: 'state' }).waitFor();
+must(!(await page.locator('main .empty').textContent()).includes('errors'), 'a refusal does not say what is wrong');
+must(await page.getByRole('toolbar', { includeHidden: true }).isHidden(), 'rows that could not be had are offered to be moved');
+
+// Why it waits, where the state itself says nothing.
+await go(page, `/lanes/mail/rows/${input.strange}`, input.strange);
+await page.getByText('no state of the contract').waitFor();
+await go(page, `/jobs/${input.pending}`, input.pending);
+await page.getByText(/due in \d+ min · until \d\d:\d\d:\d\d \S+/).waitFor();
+
+// A form says all that is missing at once; a secret is not lost by a key that is pressed easily.
+const dialog = page.getByRole('dialog');
+await go(page, '/accounts', 'Service accounts');
+await button(page, 'New account').click();
+await button(dialog, 'Create').click();
+must((await dialog.getByText('is needed').count()) === 2, 'a form tells of one mistake at a time');
+await dialog.getByLabel('Code').fill('once');
+await dialog.getByLabel('Name').fill('<b>שלום</b> 🎉');
+await button(dialog, 'Create').click();
+await dialog.getByText('whsec_').waitFor();
+await page.keyboard.press('Escape');
+must(await dialog.getByText('whsec_').isVisible(), 'Escape took the secret away');
+await button(dialog, 'I have it').click();
+await row(page, '<b>שלום</b> 🎉').waitFor();
+
+// Texts without an end, at both widths: nothing is wider than its window, and what is long scrolls by itself.
+for (const width of [1280, 390]) {
+  const narrow = await tab({ width, key: input.admin });
+  for (const [path, title] of [
+    ['/events', 'Events'],
+    ['/subscriptions', 'Subscriptions'],
+    ['/pools', 'Pools'],
+    ['/jobs', 'Jobs'],
+    [`/jobs/${input.endless}`, input.endless],
+    ['/lanes/mail', 'mail'],
+    [`/lanes/mail/rows/${input.strange}`, input.strange],
+  ]) {
+    await go(narrow, path, title);
+    await narrow.screenshot({ path: `${input.folder}/odd-${path.replaceAll(/\W+/g, '-')}-${width}.png` });
+    await examine(narrow, `${path} with long texts at ${width} px`);
+  }
+  const box = await narrow.locator('.long').first().boundingBox();
+  must(box.height < 200, `a long text takes ${box.height} px`);
+  await narrow.context().close();
+}
+return wrong;
