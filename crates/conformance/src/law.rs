@@ -131,6 +131,7 @@ laws! {
     pools::rate_over_workers [pools::no_pools] "A pool's rate holds for all workers together, tells when the next may go, and counts only what was tried.";
     pools::clients_take_turns [pools::no_turns] "However many rows of one client wait, a claim takes those of another as well.";
     pools::ordered_rows_need_permits [pools::no_ordered_pools] "Ordered rows go with their pool's permits, in order; a full pool holds its own groups alone.";
+    pools::run_ends_at_its_pools_limit [pools::no_ordered_pools] "A row that its pool holds back is not overtaken by those of its group that need no pool.";
     handoff::named_rows_are_claimed [handoff::no_queue] "A claim by key takes the named rows and no others; a second one finds nothing to do.";
     handoff::one_of_many_gets_a_named_row [handoff::no_queue] "However many workers have a pointer to a row, one of them gets it.";
     handoff::named_claims_keep_every_condition [handoff::no_queue] "A pointer claims no row that may not go: not due, spent, in another state.";

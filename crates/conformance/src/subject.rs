@@ -107,7 +107,7 @@ impl Subject {
         for sweep in &contract.sweeps {
             match &sweep.when {
                 When::OlderThan { since, .. } => columns.insert(since.clone()),
-                When::At { column } => columns.insert(column.clone()),
+                When::At { column } | When::Before { column } => columns.insert(column.clone()),
                 When::Always => false,
             };
         }

@@ -91,6 +91,7 @@ impl Contract {
             match &sweep.when {
                 When::OlderThan { since, .. } => need(since, format!("{}.since", sweep.path(index))),
                 When::At { column } => need(column, format!("{}.at", sweep.path(index))),
+                When::Before { column } => need(column, format!("{}.before", sweep.path(index))),
                 When::Always => {}
             }
         }

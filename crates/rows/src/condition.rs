@@ -118,7 +118,7 @@ pub fn was_deferred(contract: &Contract, row: &Row) -> bool {
     role(contract, row, Role::Owner).as_text() == Some(DEFERRED_OWNER)
 }
 
-/// Is a sweep about to end the row?
+/// Is a sweep about to take the row?
 pub fn is_barred(contract: &Contract, row: &Row, now: i64) -> bool {
     let state = state_of(contract, row);
     let bars = |sweep: &&Sweep| sweep.bars_claims && sweep.from.iter().any(|from| Some(*from) == state);
@@ -133,6 +133,7 @@ pub fn is_time(sweep: &Sweep, row: &Row, now: i64) -> bool {
             int(get(row, since)).is_some_and(|since| since < now - micros(*age))
         }
         When::At { column } => int(get(row, column)).map_or(sweep.publish, |at| at <= now),
+        When::Before { column } => int(get(row, column)).is_some_and(|until| until > now),
     }
 }
 

@@ -225,41 +225,45 @@ pub(crate) fn no_bars(subject: &Subject, _: Kind) -> Option<&'static str> {
 }
 
 impl Trial {
-    /// A sweep is about to end the row, or (not `over`) will be in an hour. False where no sweep of the contract bars claims.
-    pub(super) async fn bar(&self, row: &mut Row, over: bool) -> bool {
-        let Some(sweep) = self.subject.contract.sweeps.iter().find(|sweep| sweep.bars_claims) else {
-            return false;
-        };
-        let past = if over { HOUR } else { -HOUR };
+    /// The sweeps of the contract that bar claims, by their index.
+    pub(super) fn bars(&self) -> Vec<usize> {
+        let sweeps = self.subject.contract.sweeps.iter().enumerate();
+        sweeps.filter(|(_, sweep)| sweep.bars_claims).map(|(index, _)| index).collect()
+    }
+
+    /// The sweep is about to take the row, or (not `taken`) it is an hour from its time.
+    pub(super) async fn bar(&self, sweep: usize, row: &mut Row, taken: bool) {
+        let sweep = &self.subject.contract.sweeps[sweep];
+        let past = if taken { HOUR } else { -HOUR };
         let now = self.arena.now().await;
         let (column, time) = match &sweep.when {
             When::OlderThan { since, age } => {
                 (since, now - i64::try_from(age.as_micros()).expect("short") - past)
             }
             When::At { column } => (column, now - past),
+            When::Before { column } => (column, now + past),
             When::Always => panic!("it would bar every row"),
         };
         row.insert(column.clone(), Cell::Time(time));
-        true
     }
 }
 
 pub(crate) async fn barred_rows(trial: &Trial) {
     let worker = trial.worker("a").await;
-    let sweeps = &trial.subject.contract.sweeps;
-    let index = sweeps.iter().position(|sweep| sweep.bars_claims).expect("checked");
-    let mut ids = Vec::new();
-    for (n, over) in [(1, true), (2, false)] {
-        let mut row = trial.ready_row(n).await;
-        trial.bar(&mut row, over).await;
-        ids.push(trial.put(row).await);
+    for (place, index) in trial.bars().into_iter().enumerate() {
+        let mut ids = Vec::new();
+        for (n, taken) in [(1, true), (2, false)] {
+            let mut row = trial.ready_row(2 * place + n).await;
+            trial.bar(index, &mut row, taken).await;
+            ids.push(trial.put(row).await);
+        }
+        let claimed = worker.claim(10).await;
+        assert_eq!(claimed.len(), 1, "only the one that sweep {index} leaves alone");
+        assert!(trial.is(&ids[1], &claimed[0].lease.id));
+        assert_eq!(worker.store.next_due().await.expect("it answers"), None, "nothing is to be claimed");
+        assert_eq!(worker.sweep(SweepKind::Contract(index)).await, 1);
+        trial.assert_state(&ids[0], trial.subject.contract.sweeps[index].to).await;
     }
-    let claimed = worker.claim(10).await;
-    assert_eq!(claimed.len(), 1, "only the younger one");
-    assert!(trial.is(&ids[1], &claimed[0].lease.id));
-    assert_eq!(worker.store.next_due().await.expect("it answers"), None, "nothing is waiting to be claimed");
-    assert_eq!(worker.sweep(SweepKind::Contract(index)).await, 1);
-    trial.assert_state(&ids[0], sweeps[index].to).await;
 }
 
 pub(crate) fn no_counts(subject: &Subject, _: Kind) -> Option<&'static str> {

@@ -169,13 +169,13 @@ pub(crate) async fn named_claims_keep_every_condition(trial: &Trial) {
     spent.insert(trial.subject.column(Role::Attempts).expect("it has one").to_owned(), Cell::Int(999));
     let waiting = trial.row_in(3, contract.sweeps[handoff.offer].from[0]).await;
     let done = trial.row_in(4, trial.subject.stage().delivered).await;
-    let mut barred = trial.ready_row(5).await;
-    trial.bar(&mut barred, true).await;
     let mut ids = Vec::new();
     for row in [late, spent, waiting, done] {
         ids.push(trial.put(row).await);
     }
-    if contract.sweeps.iter().any(|sweep| sweep.bars_claims) {
+    for (place, sweep) in trial.bars().into_iter().enumerate() {
+        let mut barred = trial.ready_row(5 + place).await;
+        trial.bar(sweep, &mut barred, true).await;
         ids.push(trial.put(barred).await);
     }
     let before: Vec<Row> = trial.rows().await;
@@ -222,9 +222,10 @@ pub(crate) async fn due_rows_are_offered_once(trial: &Trial) {
     spent.insert(trial.subject.column(Role::Attempts).expect("it has one").to_owned(), Cell::Int(999));
     spent.insert(trial.mark(), Cell::Null);
     trial.put(spent).await;
-    let mut barred = trial.ready_row(9).await;
-    barred.insert(trial.mark(), Cell::Null);
-    if trial.bar(&mut barred, true).await {
+    for (place, sweep) in trial.bars().into_iter().enumerate() {
+        let mut barred = trial.ready_row(30 + place).await;
+        barred.insert(trial.mark(), Cell::Null);
+        trial.bar(sweep, &mut barred, true).await;
         trial.put(barred).await;
     }
     // Whatever their mark: rows in other states are not offered.

@@ -63,12 +63,15 @@ async fn set_clock(trial: &Trial, sweep: &Sweep, ripe: bool, row: &mut crate::Ro
         When::At { column } => {
             row.insert(column.clone(), Cell::Time(if ripe { now - 60 * SECOND } else { now + HOUR }));
         }
+        When::Before { column } => {
+            row.insert(column.clone(), Cell::Time(if ripe { now + HOUR } else { now - 60 * SECOND }));
+        }
     }
 }
 
 /// No time at all: never, but for rows that wait to be handed to a queue: at once.
 async fn null_times(trial: &Trial, index: usize, sweep: &Sweep) {
-    let When::At { column } = &sweep.when else { return };
+    let (When::At { column } | When::Before { column }) = &sweep.when else { return };
     let worker = trial.worker("c").await;
     let mut row = trial.row_in(400 + index, sweep.from[0]).await;
     row.insert(column.clone(), Cell::Null);

@@ -19,7 +19,7 @@ pub struct Sweep {
     pub publish: bool,
     /// Only where the lane has an external queue.
     pub only_queued: bool,
-    /// A row whose time has come is not claimed any more, swept or not.
+    /// A row that the sweep is about to take is not claimed, swept or not.
     pub bars_claims: bool,
     /// What this very sweep writes besides the state.
     pub writes: Vec<(Column, Expr)>,
@@ -44,6 +44,10 @@ pub enum When {
     },
     /// When the time in this column has passed. NULL means never, but for a `publish` sweep: at once.
     At {
+        column: String,
+    },
+    /// Until the time in this column has passed. NULL means never.
+    Before {
         column: String,
     },
 }

@@ -43,13 +43,18 @@ fn sweep(scope: &Scope<'_>, states: &mut States, names: &Names, columns: &Column
 }
 
 fn when(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<When> {
-    let (age, since, at) = (scope.get("older_than"), scope.get("since"), scope.get("at"));
-    match (age, at) {
-        (Some(age), Some(_)) => {
-            age.wrong("stands beside `at`", "keep one of the two");
+    let (age, since) = (scope.get("older_than"), scope.get("since"));
+    let (at, before) = (scope.get("at"), scope.get("before"));
+    match (age, at, before) {
+        (Some(one), Some(_), _) => {
+            one.wrong("stands beside `at`", "keep one of the two");
             None
         }
-        (Some(age), None) => {
+        (Some(one), _, Some(_)) | (None, Some(one), Some(_)) => {
+            one.wrong("stands beside `before`", "keep one of the two");
+            None
+        }
+        (Some(age), None, None) => {
             let since = match since {
                 Some(item) => names.role_or_column(columns, &item),
                 None => columns.get(Role::Created).map(str::to_owned).or_else(|| {
@@ -62,14 +67,16 @@ fn when(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Option<When> {
             };
             Some(When::OlderThan { age: age.duration()?, since: since? })
         }
-        (None, at) => {
+        (None, at, before) => {
             if let Some(since) = since {
                 since.wrong("has no meaning without `older_than`", "add older_than = \"15m\"");
             }
-            match at {
-                Some(item) => Some(When::At { column: names.role_or_column(columns, &item)? }),
-                None => Some(When::Always),
-            }
+            let column = |item: Item<'_>| names.role_or_column(columns, &item);
+            Some(match (at, before) {
+                (Some(at), _) => When::At { column: column(at)? },
+                (None, Some(before)) => When::Before { column: column(before)? },
+                (None, None) => When::Always,
+            })
         }
     }
 }

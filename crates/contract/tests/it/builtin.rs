@@ -52,6 +52,10 @@ fn j03_the_sweeps_of_the_queue() {
     let publish = &contract.sweeps[1];
     assert!(publish.publish && publish.every == Duration::from_secs(5));
     assert_eq!(publish.writes[0].0.name, "queued_at", "else it would be stale again at once");
+    let later = contract.sweeps.last().expect("sweeps");
+    assert_eq!(later.when, When::Before { column: "scheduled_for".into() });
+    assert!(later.bars_claims, "nothing is sent before its time, whoever wrote it");
+    assert_eq!((later.to, later.from.as_slice()), (publish.from[0], [publish.to].as_slice()));
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn expires(contract: &Contract, stage: &Stage) -> Option<Duration> {
         .filter(|sweep| sweep.bars_claims && sweep.from.iter().any(|from| stage.ready.contains(from)));
     let ages = sweeps.filter_map(|sweep| match &sweep.when {
         When::OlderThan { age, .. } => Some(*age),
-        When::Always | When::At { .. } => None,
+        When::Always | When::At { .. } | When::Before { .. } => None,
     });
     ages.min()
 }

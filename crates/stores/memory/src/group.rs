@@ -112,7 +112,7 @@ impl MemoryStore {
                 let stops = self.stage().stopped().contains(&sweep.to) && !sweep.publish;
                 stops && state == Some(sweep.to) && int(get(row, column)).is_some_and(|at| at <= now)
             }
-            When::Always | When::OlderThan { .. } => false,
+            When::Always | When::OlderThan { .. } | When::Before { .. } => false,
         })
     }
 }

@@ -47,6 +47,12 @@ impl Pool {
         60_000_000 / i64::from(steady.max(1))
     }
 
+    /// When what was taken is paid for. More than this rate can ever owe is of a slower one before it: it counts no more.
+    fn paid_at(&self, rate: u32, now: i64) -> i64 {
+        let most = (i64::from(Self::burst(rate)) + 1) * Self::every(rate);
+        if self.free_at > now + most { now } else { self.free_at.max(now) }
+    }
+
     fn permits(&self, in_flight: u64, now: i64) -> Option<u64> {
         let PoolLimits { concurrency, rate, paused } = self.limits;
         if paused {
@@ -57,8 +63,8 @@ impl Pool {
             if rate == 0 {
                 return 0;
             }
-            let owed =
-                (self.free_at.max(now) - now).unsigned_abs().div_ceil(Self::every(rate).unsigned_abs());
+            let owed = (self.paid_at(rate, now) - now).unsigned_abs();
+            let owed = owed.div_ceil(Self::every(rate).unsigned_abs());
             u64::from(Self::burst(rate)).saturating_sub(owed)
         });
         by_count.into_iter().chain(by_rate).min()
@@ -150,7 +156,7 @@ impl MemoryStore {
         if back {
             pool.free_at -= Pool::every(rate);
         } else {
-            pool.free_at = pool.free_at.max(now) + Pool::every(rate);
+            pool.free_at = pool.paid_at(rate, now) + Pool::every(rate);
         }
     }
 
@@ -159,7 +165,7 @@ impl MemoryStore {
         let pool = table.pools.get(self.pool_of(row)?)?;
         let rate = pool.limits.rate?;
         let spare = i64::from(Pool::burst(rate) - 1) * Pool::every(rate);
-        Some(pool.free_at - now - spare).filter(|wait| *wait > 0)
+        Some(pool.paid_at(rate, now) - now - spare).filter(|wait| *wait > 0)
     }
 }
 

@@ -178,22 +178,23 @@ impl Table<'_> {
         Some(format!("{} < {}", self.instant(created), self.bound(created, &Shift::back(age))))
     }
 
-    /// A row that a sweep is about to end is not sent any more.
+    /// A row that a sweep is about to take is not sent.
     pub fn not_barred(&self, states: &[StateId]) -> Vec<String> {
         let bars = |sweep: &&Sweep| sweep.bars_claims && sweep.from.iter().any(|from| states.contains(from));
         let sweeps = self.contract.sweeps.iter().filter(bars);
-        sweeps.filter_map(|sweep| self.is_too_early(&sweep.when)).collect()
+        sweeps.filter_map(|sweep| self.is_not_its_time(&sweep.when)).collect()
     }
 
-    /// Has the sweep's time not come yet? `None` where it always has.
-    fn is_too_early(&self, when: &When) -> Option<String> {
-        let (column, bound) = match when {
+    /// Is it not the sweep's time, not yet or not any more? `None` where it always is.
+    fn is_not_its_time(&self, when: &When) -> Option<String> {
+        let (column, outside, shift) = match when {
             When::Always => return None,
-            When::OlderThan { age, since } => (since, self.bound(since, &Shift::back(*age))),
-            When::At { column } => (column, self.bound(column, &Shift::NOW)),
+            When::OlderThan { age, since } => (since, ">=", Shift::back(*age)),
+            When::At { column } => (column, ">", Shift::NOW),
+            When::Before { column } => (column, "<=", Shift::NOW),
         };
-        let early = if matches!(when, When::At { .. }) { ">" } else { ">=" };
-        Some(format!("({} IS NULL OR {} {early} {bound})", self.col(column), self.instant(column)))
+        let bound = self.bound(column, &shift);
+        Some(format!("({} IS NULL OR {} {outside} {bound})", self.col(column), self.instant(column)))
     }
 
     /// Rows of others in the same table are left alone.

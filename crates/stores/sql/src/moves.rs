@@ -137,6 +137,10 @@ impl Table<'_> {
                     let reached = format!("{} <= {}", self.instant(column), bound(column));
                     (vec![self.is_set(column), reached], None)
                 }
+                When::Before { column } => {
+                    let ahead = format!("{} > {}", self.instant(column), bound(column));
+                    (vec![self.is_set(column), ahead], None)
+                }
             };
             let step = self.contract.sweep_move(self.stage, sweep);
             let lookup = if sweep.only_queued { self.lost_lookup() } else { Lookup::Index };

@@ -217,7 +217,7 @@ impl Table<'_> {
         sweeps
             .filter_map(|sweep| match &sweep.when {
                 When::At { column } => Some((sweep.to, column.as_str())),
-                When::Always | When::OlderThan { .. } => None,
+                When::Always | When::OlderThan { .. } | When::Before { .. } => None,
             })
             .collect()
     }

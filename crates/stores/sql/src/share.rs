@@ -366,7 +366,7 @@ impl Table<'_> {
         );
         let (now, every) = (&p.now, &p.every);
         let free_at = if held {
-            format!("{}(b.free_at, {now}) + x.n * {every}", p.greatest)
+            format!("{}({}, {now}) + x.n * {every}", p.greatest, p.free_at)
         } else {
             format!("b.free_at - x.n * {every}")
         };
@@ -433,6 +433,10 @@ impl PoolTerms {
             Dialect::Mysql => format!("(6e1 / ({steady}))"),
             Dialect::Sqlite => format!("(60.0 / ({steady}))"),
         };
+        // More than this rate can ever owe is of a slower one before it: it counts no more.
+        let free_at = format!(
+            "CASE WHEN b.free_at > {now} + ({burst} + 1) * {every} THEN 0 ELSE COALESCE(b.free_at, 0) END"
+        );
         Self {
             table: ident::quote_path(table.dialect, &pool.table),
             id: column(&pool.id),
@@ -440,7 +444,7 @@ impl PoolTerms {
             paused: column(&pool.paused),
             rate,
             now: now.to_owned(),
-            free_at: "COALESCE(b.free_at, 0)".to_owned(),
+            free_at,
             burst,
             every,
             greatest,

@@ -186,7 +186,7 @@ fn time_columns(contract: &Contract) -> BTreeSet<String> {
     names.extend(roles.map(|(_, column)| column.name.clone()));
     for sweep in &contract.sweeps {
         match &sweep.when {
-            When::OlderThan { since: column, .. } | When::At { column } => {
+            When::OlderThan { since: column, .. } | When::At { column } | When::Before { column } => {
                 names.insert(column.clone());
             }
             When::Always => {}

@@ -245,11 +245,13 @@ impl Table<'_> {
     /// others.
     fn sweep_indexes(&self) -> Vec<Needed> {
         let timed = self.contract.sweeps.iter().filter_map(|sweep| match &sweep.when {
-            When::At { column } => Some((sweep, column)),
-            _ => None,
+            When::At { column } => Some((sweep, column, format!("sweep_{column}"))),
+            // MySQL's index of what is published at that time has every state.
+            When::Before { column } if self.dialect == Dialect::Mysql && self.is_published_at(column) => None,
+            When::Before { column } => Some((sweep, column, format!("sweep_before_{column}"))),
+            When::Always | When::OlderThan { .. } => None,
         });
-        let index = |(sweep, column): (&Sweep, &String)| {
-            let name = format!("sweep_{column}");
+        let index = |(sweep, column, name): (&Sweep, &String, String)| {
             let mut condition = vec![self.in_states(&sweep.from, Lookup::Index)];
             condition.extend(self.filter());
             match (self.dialect, sweep.publish) {
@@ -267,6 +269,12 @@ impl Table<'_> {
             }
         };
         timed.map(index).collect()
+    }
+
+    fn is_published_at(&self, time: &str) -> bool {
+        let at =
+            |sweep: &Sweep| matches!(&sweep.when, When::At { column } if sweep.publish && column == time);
+        self.contract.sweeps.iter().any(at)
     }
 
     fn purge_indexes(&self) -> Vec<Needed> {

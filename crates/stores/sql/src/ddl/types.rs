@@ -34,7 +34,9 @@ fn literal_of<'a>(contract: &'a Contract, name: &str) -> Option<&'a Literal> {
 fn is_time(contract: &Contract, name: &str) -> bool {
     role_of(contract, name).is_some_and(Role::is_time)
         || contract.sweeps.iter().any(|sweep| match &sweep.when {
-            When::OlderThan { since: column, .. } | When::At { column } => column == name,
+            When::OlderThan { since: column, .. } | When::At { column } | When::Before { column } => {
+                column == name
+            }
             When::Always => false,
         })
         || contract.retention.iter().any(|rule| rule.since.iter().any(|column| column == name))

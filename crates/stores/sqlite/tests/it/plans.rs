@@ -80,7 +80,8 @@ async fn look(file: &File, program: &postrider_sql::Program) {
     assert_eq!(handoff.due.len(), offers.len());
     scripts.extend(handoff.due.iter().zip(offers).map(|(script, index)| ("offer", script, Some(index))));
     scripts.extend(handoff.recall.iter().map(|script| ("recall", script, None)));
-    let sweeps = ["deliver_queued (", "sweep_scheduled_for (", "sweep_expires_at ("];
+    let sweeps =
+        ["deliver_queued (", "sweep_scheduled_for (", "sweep_expires_at (", "sweep_before_scheduled_for ("];
     assert_eq!(program.sweeps.len(), sweeps.len());
     scripts.extend(program.sweeps.iter().zip(sweeps).map(|(script, index)| ("sweep", script, Some(index))));
     for (what, script, index) in scripts {
