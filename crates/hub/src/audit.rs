@@ -85,6 +85,15 @@ impl Change {
         lines(dialect, vec![self.row(Some(actor))], Some(format!("EXISTS {}", same(dialect, table))))
     }
 
+    /// The same where the row is now as the change leaves it (a condition on `m`): one that came too late has no line.
+    pub(crate) fn if_now(self, dialect: Dialect, actor: &Actor, table: &str, is: &str) -> Statement {
+        let row = format!(
+            "EXISTS (SELECT 1 FROM {table} AS m WHERE m.id = {} AND {is})",
+            given(dialect, "entity_id")
+        );
+        lines(dialect, vec![self.row(Some(actor))], Some(row))
+    }
+
     /// The same for what it really deleted.
     pub(crate) fn if_gone(self, dialect: Dialect, actor: &Actor, table: &str) -> Statement {
         lines(dialect, vec![self.row(Some(actor))], Some(format!("NOT EXISTS {}", same(dialect, table))))
@@ -121,6 +130,9 @@ pub(crate) fn made<'a>(
     lines(dialect, made.map(line).collect(), Some(format!("EXISTS {}", same(dialect, table))))
 }
 
+/// A job `m` that is to be tried now.
+pub(crate) const GOES: &str = "m.status = 'ERROR' AND m.next_attempt_at IS NOT NULL";
+
 /// A line for each of these jobs that is to be tried now.
 pub(crate) fn retried<'a>(
     dialect: Dialect,
@@ -129,10 +141,7 @@ pub(crate) fn retried<'a>(
 ) -> Statement {
     let line = |(id, client)| Change::new("retry", "dispatchJob", id).of_client(client).row(Some(actor));
     let id = given(dialect, "entity_id");
-    let goes = format!(
-        "EXISTS (SELECT 1 FROM dispatch_jobs AS m WHERE m.id = {id} AND m.status = 'ERROR' AND m.next_attempt_at IS NOT \
-         NULL)"
-    );
+    let goes = format!("EXISTS (SELECT 1 FROM dispatch_jobs AS m WHERE m.id = {id} AND {GOES})");
     lines(dialect, jobs.map(line).collect(), Some(goes))
 }
 

@@ -37,7 +37,7 @@ impl Hub {
             return Err(refused("retried", "only jobs in ERROR can be", &job));
         }
         let retry = self.retry([id], "t.status = 'ERROR'");
-        let moved = self.moved(actor, "retry", &job, retry).await?;
+        let moved = self.moved(actor, ("retry", audit::GOES), &job, retry).await?;
         self.hand(vec![job.id]).await;
         Ok(moved)
     }
@@ -72,7 +72,7 @@ impl Hub {
             .push(" WHERE t.id = ")
             .text(id)
             .push(" AND t.status IN ('QUEUED', 'PENDING', 'IN_PROGRESS', 'ERROR')");
-        self.moved(actor, "cancel", &job, cancel).await
+        self.moved(actor, ("cancel", "m.status = 'CANCELLED'"), &job, cancel).await
     }
 
     /// An operator vouches for it: from ERROR to COMPLETED.
@@ -89,7 +89,7 @@ impl Hub {
             .push(" WHERE t.id = ")
             .text(id)
             .push(" AND t.status = 'ERROR'");
-        self.moved(actor, "complete", &job, complete).await
+        self.moved(actor, ("complete", "m.status = 'COMPLETED'"), &job, complete).await
     }
 
     /// Every dead job that the filter names, the oldest first, some at a time.
@@ -131,11 +131,12 @@ impl Hub {
         Draft::new(dialect, text)
     }
 
-    /// Makes a move of a job that was just seen. Where it moved meanwhile, the state of things is told.
+    /// Makes a move of a job that was just seen, to what `is` says of `m`. Where it moved meanwhile, the state of things is
+    /// told.
     async fn moved(
         &self,
         actor: &Actor,
-        action: &'static str,
+        (action, is): (&'static str, &str),
         job: &DispatchJob,
         update: Draft,
     ) -> Result<DispatchJob, Error> {
@@ -143,7 +144,7 @@ impl Hub {
         let change = Change::new(action, "dispatchJob", &job.id)
             .of_client(job.client_id.as_deref())
             .detail("from", super::name(&job.status));
-        let statements = vec![update.done(), change.by(dialect, actor)];
+        let statements = vec![update.done(), change.if_now(dialect, actor, "dispatch_jobs", is)];
         let answers = self.run("move a dispatch job", statements).await?;
         let now = self.job(actor, &job.id).await?;
         match answers.first() {

@@ -175,7 +175,15 @@ async fn j16_each_common_query_is_a_filter(site: &Site) {
     site.run("UPDATE dispatch_jobs SET status = 'ERROR', attempt_count = 2 WHERE code = 'failed'").await;
     site.run("UPDATE dispatch_jobs SET subscription_id = 'S-1' WHERE code = 'subscription'").await;
     site.run("UPDATE dispatch_jobs SET status = 'PENDING' WHERE code = 'plain'").await;
+    site.run("UPDATE dispatch_jobs SET created_at = '2020-01-01 00:00:00' WHERE code = 'client'").await;
+    site.run("UPDATE dispatch_jobs SET created_at = '2020-06-01 00:00:00' WHERE code = 'event'").await;
     let none = Filter::default;
+    let time = |text: &str| Moment::parse(text);
+    let (may, july) = (time("2020-05-01T00:00:00Z"), time("2020-07-01T00:00:00Z"));
+    assert_eq!(codes(site, Filter { created_before: may, ..none() }).await, ["client"]);
+    assert_eq!(codes(site, Filter { created_after: may, ..none() }).await.len(), 7);
+    let between = Filter { created_after: may, created_before: july, ..none() };
+    assert_eq!(codes(site, between).await, ["event"]);
     let status = |status| Filter { status: Some(status), ..none() };
     assert_eq!(codes(site, Filter { due: true, ..none() }).await, ["plain"]);
     assert_eq!(codes(site, Filter { retryable: true, ..none() }).await, ["failed"]);

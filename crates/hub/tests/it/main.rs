@@ -5,6 +5,7 @@ mod site;
 
 mod accounts;
 mod events;
+mod guards;
 mod jobs;
 mod keys;
 mod moves;
