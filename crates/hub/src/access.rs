@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::Error;
 
 pub(crate) use key::hex;
-pub use key::{ApiKey, ClientId, NewKey, ShownKey};
+pub use key::{ApiKey, ClientId, NewKey, REQUESTED, ShownKey};
 pub use session::{Session, SignedIn};
 
 /// What a key may do. Each role may do what those before it may.

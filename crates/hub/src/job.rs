@@ -13,8 +13,8 @@ mod references;
 mod view;
 
 pub use attempt::{AttemptStatus, DispatchAttempt, ErrorType};
-pub(crate) use create::insert_jobs;
 pub use create::{Created, Outcome};
+pub(crate) use create::{Known, insert_jobs, lookups};
 pub(crate) use gather::Gathering;
 pub(crate) use list::beyond;
 pub use list::{Filter, MetadataFilter};

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a key of one scope says nothing about the same text in another, and nothing of a request is kept but hashes.
 
+use postrider_sql::plain::Statement;
 use ring::digest::{SHA256, digest};
 
 use crate::access::{Actor, hex};
@@ -30,6 +31,11 @@ impl Request {
         let place = self.place(actor, kind);
         let (first, second, third) = (&place[..8], &place[8..12], &place[13..16]);
         format!("{first}-{second}-8{third}-8{}-{}", &place[17..20], &place[20..32])
+    }
+
+    /// What the keys of the jobs that it makes begin with.
+    pub(crate) fn mark(&self, actor: &Actor, kind: &str) -> String {
+        format!("{kind}-{}", &self.place(actor, kind)[..32])
     }
 
     /// Where it is kept. `kind` is what it makes.
@@ -71,6 +77,19 @@ impl Hub {
         request: &Request,
         made: &str,
     ) -> Result<(), Error> {
+        self.run("remember an idempotency key", self.remembering(actor, kind, request, made, true)).await?;
+        Ok(())
+    }
+
+    /// The statements for it. Not `or_nothing`: a key that is taken fails the transaction, with what it makes.
+    pub(crate) fn remembering(
+        &self,
+        actor: &Actor,
+        kind: &'static str,
+        request: &Request,
+        made: &str,
+        or_nothing: bool,
+    ) -> Vec<Statement> {
         let place = request.place(actor, kind);
         let stale = Draft::new(self.dialect(), "DELETE FROM postrider_requests WHERE id = ")
             .text(&place)
@@ -82,10 +101,8 @@ impl Hub {
             .text("made", made.to_owned());
         let columns = [("id", Kind::Text), ("fingerprint", Kind::Text), ("made", Kind::Text)];
         let insert =
-            Insert { table: "postrider_requests", columns: &columns, or_nothing: true, ..Insert::default() };
-        let statements = vec![stale.done(), insert.rows(self.dialect(), vec![row])];
-        self.run("remember an idempotency key", statements).await?;
-        Ok(())
+            Insert { table: "postrider_requests", columns: &columns, or_nothing, ..Insert::default() };
+        vec![stale.done(), insert.rows(self.dialect(), vec![row])]
     }
 
     /// Forgets keys that are too old to count.

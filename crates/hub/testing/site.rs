@@ -131,7 +131,7 @@ impl Site {
             "name": format!("{} of {clients:?}", role.name()), "role": role, "clientIds": clients,
         }))
         .expect("a key");
-        let shown = self.hub.create_key(&root(), &new).await.expect("a key");
+        let shown = self.hub.create_key(&root(), &new, None).await.expect("a key");
         let actor =
             self.hub.authenticate(&shown.key).await.expect("the store answers").expect("a key that opens");
         (shown.key, actor)

@@ -14,8 +14,12 @@ use super::{Actor, Role, Scope};
 use crate::audit::Change;
 use crate::check::{Faults, is_id};
 use crate::draft::Draft;
+use crate::request::Request;
 use crate::sheet::{Fresh, Insert, Kind, Reader, Sheet, now};
 use crate::{Error, Hub, Moment};
+
+/// What requests that make keys are remembered as.
+pub const REQUESTED: &str = "apiKey";
 
 /// What every key starts with, so that scanners find those that leaked.
 const MARK: &str = "pr_";
@@ -195,7 +199,13 @@ impl Hub {
         Ok(Some(ShownKey { key: secret.whole, details: read(row)? }))
     }
 
-    pub async fn create_key(&self, actor: &Actor, new: &NewKey) -> Result<ShownKey, Error> {
+    /// Makes a key. Of two of the same `request` at once one fails, and finds what the other made.
+    pub async fn create_key(
+        &self,
+        actor: &Actor,
+        new: &NewKey,
+        request: Option<&Request>,
+    ) -> Result<ShownKey, Error> {
         let mut faults = Faults::default();
         faults.line("name", &new.name, 255);
         if new.client_ids.len() > 100 {
@@ -225,11 +235,24 @@ impl Hub {
         let row = fresh(dialect, &id, &new.name, &secret, new.role, &clients, new.expires_at);
         let row = row.text("created_by", actor.key_id());
         let change = Change::new("create", "apiKey", &id).detail("role", new.role.name());
-        let statements = vec![insert(dialect, row), change.by(dialect, actor), self.by_id(&id).done()];
+        let mut statements = request
+            .map(|request| self.remembering(actor, REQUESTED, request, &id, false))
+            .unwrap_or_default();
+        statements.extend([insert(dialect, row), change.by(dialect, actor), self.by_id(&id).done()]);
         let row =
             self.run("make an API key", statements).await?.pop().and_then(|mut answer| answer.rows.pop());
         let details = read(row.ok_or_else(|| Error::broken("a fresh API key"))?)?;
         Ok(ShownKey { key: secret.whole, details })
+    }
+
+    /// One key, without what it opens with.
+    pub async fn key(&self, actor: &Actor, id: &str) -> Result<ApiKey, Error> {
+        const ABSENT: Error = Error::Absent("API key");
+        if !is_id(id) {
+            return Err(ABSENT);
+        }
+        let found = self.first("find an API key", self.by_id(id)).await?.map(read).transpose()?;
+        found.filter(|key| within(actor, key)).ok_or(ABSENT)
     }
 
     pub async fn keys(&self, actor: &Actor) -> Result<Vec<ApiKey>, Error> {
@@ -242,12 +265,7 @@ impl Hub {
 
     /// From now on it opens nothing. Idempotent.
     pub async fn revoke_key(&self, actor: &Actor, id: &str) -> Result<ApiKey, Error> {
-        const ABSENT: Error = Error::Absent("API key");
-        if !is_id(id) {
-            return Err(ABSENT);
-        }
-        let found = self.first("find an API key", self.by_id(id)).await?.map(read).transpose()?;
-        let found = found.filter(|key| within(actor, key)).ok_or(ABSENT)?;
+        let found = self.key(actor, id).await?;
         if found.id == actor.key {
             return Err(Error::conflict("id", "a key can't revoke itself: make another one first"));
         }
@@ -260,7 +278,7 @@ impl Hub {
         let statements = vec![revoke.done(), change.by(dialect, actor), self.by_id(id).done()];
         let row =
             self.run("revoke an API key", statements).await?.pop().and_then(|mut answer| answer.rows.pop());
-        row.map(read).transpose()?.ok_or(ABSENT)
+        row.map(read).transpose()?.ok_or(Error::Absent("API key"))
     }
 
     fn by_id(&self, id: &str) -> Draft {

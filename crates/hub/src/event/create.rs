@@ -12,7 +12,8 @@ use super::view::{Event, SHEET};
 use crate::access::Actor;
 use crate::audit::{self, Change};
 use crate::draft::Draft;
-use crate::job::{DispatchKind, Draught, NewJob, Origin, insert_jobs};
+use crate::job::{self, Created, DispatchKind, Draught, Known, NewJob, Origin, insert_jobs};
+use crate::request::Request;
 use crate::sheet::{Fresh, Insert, Kind, Reader, given, quoted};
 use crate::subscription::{self, Subscription, matches_code};
 use crate::{Error, Hub, Moment};
@@ -55,7 +56,7 @@ impl Hub {
         let jobs: BTreeMap<String, Vec<Draught>> = fine
             .iter()
             .map(|event| {
-                (event.id.clone(), jobs_for(actor, &Facts::of(event), &subscriptions, now, Once::Yes))
+                (event.id.clone(), jobs_for(actor, &Facts::of(event), &subscriptions, now, Once::Event))
             })
             .collect();
         let first = self.write_events(actor, &fine, &jobs).await?;
@@ -75,9 +76,21 @@ impl Hub {
         Ok(answers)
     }
 
-    /// Jobs for an event that is there, for each subscription that matches now, or for one of them.
-    pub async fn replay(&self, actor: &Actor, id: &str, only: Option<&str>) -> Result<Replayed, Error> {
+    /// Jobs for an event that is there, for each subscription that matches now, or for one of them. The same `request` again
+    /// answers with the jobs that it made.
+    pub async fn replay(
+        &self,
+        actor: &Actor,
+        id: &str,
+        only: Option<&str>,
+        request: Option<&Request>,
+    ) -> Result<Replayed, Error> {
         let event = self.event(actor, id).await?;
+        if let Some(request) = request
+            && self.made_before(actor, REPLAY, request).await?.is_some()
+        {
+            return self.replayed(id, &request.mark(actor, REPLAY)).await;
+        }
         let (mut subscriptions, now) =
             self.subscriptions_of(std::iter::once(event.client_id.as_deref())).await?;
         if let Some(only) = only {
@@ -86,19 +99,57 @@ impl Hub {
                 return Err(Error::invalid("subscriptionId", "no such subscription for this event"));
             }
         }
-        let jobs = jobs_for(actor, &Facts::of_event(&event), &subscriptions, now, Once::No);
-        let mut statements = insert_jobs(self.dialect(), &jobs.iter().collect::<Vec<_>>(), None);
+        let mark = request.map(|request| request.mark(actor, REPLAY));
+        let once = mark.as_deref().map_or(Once::Never, Once::Request);
+        let jobs = jobs_for(actor, &Facts::of_event(&event), &subscriptions, now, once);
         let change = Change::new("replay", "event", id).of_client(event.client_id.as_deref());
-        statements.push(change.detail("jobs", jobs.len()).by(self.dialect(), actor));
-        self.run("replay an event", statements).await?;
-        let job_ids: Vec<String> = jobs.into_iter().map(|job| job.id).collect();
-        self.hand(job_ids.clone()).await;
-        Ok(Replayed { job_ids })
+        let change = change.detail("jobs", jobs.len()).by(self.dialect(), actor);
+        let made = self.make_again(&jobs, change).await?;
+        if let Some(request) = request {
+            self.remember(actor, REPLAY, request, id).await?;
+        }
+        Ok(made)
     }
 
-    /// A job with a made-up event, to try a subscription's target.
-    pub async fn test_subscription(&self, actor: &Actor, id: &str) -> Result<Replayed, Error> {
+    /// The jobs of an event that a request made, told by their keys.
+    async fn replayed(&self, event: &str, mark: &str) -> Result<Replayed, Error> {
+        let query = Draft::new(self.dialect(), "SELECT id FROM dispatch_jobs WHERE event_id = ")
+            .text(event)
+            .push(" AND idempotency_key LIKE ")
+            .text(&format!("{mark}-%"))
+            .push(" ORDER BY id");
+        let rows = self.all("find the jobs of a replay", query).await?;
+        Ok(Replayed { job_ids: rows.into_iter().map(|row| Reader::new(row).word()).collect() })
+    }
+
+    /// Writes jobs with their line in the log. Those whose keys are taken were made by the same request, a moment before.
+    async fn make_again(&self, jobs: &[Draught], change: Statement) -> Result<Replayed, Error> {
+        let drafts: Vec<&Draught> = jobs.iter().collect();
+        let mut statements = insert_jobs(self.dialect(), &drafts, None);
+        statements.push(change);
+        let looks = statements.len();
+        statements.extend(job::lookups(self.dialect(), &drafts));
+        let answers = self.run("make jobs for an event", statements).await?;
+        let known = Known::read(answers.into_iter().skip(looks));
+        let made: Vec<Created> = jobs.iter().map(|job| known.created(job)).collect::<Result<_, _>>()?;
+        let fresh = made.iter().filter(|made| matches!(made, Created::Fresh { .. }));
+        self.hand(fresh.map(|made| made.id().to_owned()).collect()).await;
+        Ok(Replayed { job_ids: made.iter().map(|made| made.id().to_owned()).collect() })
+    }
+
+    /// A job with a made-up event, to try a subscription's target. The same `request` again answers with the job that it made.
+    pub async fn test_subscription(
+        &self,
+        actor: &Actor,
+        id: &str,
+        request: Option<&Request>,
+    ) -> Result<Replayed, Error> {
         let subscription = self.subscription(actor, id).await?;
+        if let Some(request) = request
+            && let Some(job) = self.made_before(actor, TEST, request).await?
+        {
+            return Ok(Replayed { job_ids: vec![job] });
+        }
         let facts = Facts {
             id: None,
             source: "postrider",
@@ -110,13 +161,15 @@ impl Hub {
             data: Some("{\"test\":true}"),
             trace: None,
         };
-        let job = drafted(actor, &facts, &subscription, self.clock().await?, Once::No);
-        let mut statements = insert_jobs(self.dialect(), &[&job], None);
+        let mark = request.map(|request| request.mark(actor, TEST));
+        let once = mark.as_deref().map_or(Once::Never, Once::Request);
+        let job = drafted(actor, &facts, &subscription, self.clock().await?, once);
         let change = Change::new("test", "subscription", id).of_client(subscription.client_id.as_deref());
-        statements.push(change.by(self.dialect(), actor));
-        self.run("test a subscription", statements).await?;
-        self.hand(vec![job.id.clone()]).await;
-        Ok(Replayed { job_ids: vec![job.id] })
+        let made = self.make_again(&[job], change.by(self.dialect(), actor)).await?;
+        if let (Some(request), [job]) = (request, made.job_ids.as_slice()) {
+            self.remember(actor, TEST, request, job).await?;
+        }
+        Ok(made)
     }
 
     /// The active subscriptions that events of these clients may match, and what the database's clock says.
@@ -207,11 +260,18 @@ fn lookups(dialect: Dialect, events: &[&Checked]) -> Vec<Statement> {
     ids.into_iter().map(look).collect()
 }
 
-/// Does a job have the key that keeps it from being made twice?
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Once {
-    Yes,
-    No,
+/// What requests are remembered as.
+const REPLAY: &str = "replay";
+const TEST: &str = "test";
+
+/// The key that keeps a job from being made twice.
+#[derive(Clone, Copy)]
+enum Once<'a> {
+    /// An event's job for a subscription is made once.
+    Event,
+    /// What a request makes is made once; its mark.
+    Request(&'a str),
+    Never,
 }
 
 /// What of an event matters for its jobs.
@@ -275,9 +335,14 @@ fn drafted(
     event: &Facts<'_>,
     subscription: &Subscription,
     now: Moment,
-    once: Once,
+    once: Once<'_>,
 ) -> Draught {
-    let key = event.id.filter(|_| once == Once::Yes).map(|id| format!("{id}-{}", subscription.id));
+    let key = match once {
+        Once::Event => event.id,
+        Once::Request(mark) => Some(mark),
+        Once::Never => None,
+    };
+    let key = key.map(|key| format!("{key}-{}", subscription.id));
     let group = event.subject.map(|subject| format!("{}:{subject}", subscription.code));
     let job = NewJob {
         source: Some(event.source.to_owned()),
@@ -311,7 +376,7 @@ fn jobs_for(
     event: &Facts<'_>,
     subscriptions: &[Subscription],
     now: Moment,
-    once: Once,
+    once: Once<'_>,
 ) -> Vec<Draught> {
     let data = event.data.and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
     let matching = subscriptions.iter().filter(|subscription| event.matches(subscription, &data));

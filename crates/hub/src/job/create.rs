@@ -237,7 +237,7 @@ fn metadata(draft: &Draught) -> impl Iterator<Item = Fresh> {
 }
 
 /// For each client among the keyed jobs: the jobs that now have these keys, ours or earlier ones.
-fn lookups(dialect: Dialect, drafts: &[&Draught]) -> Vec<Statement> {
+pub(crate) fn lookups(dialect: Dialect, drafts: &[&Draught]) -> Vec<Statement> {
     let mut keys: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for new in drafts.iter().map(|draft| &draft.new) {
         if let Some(key) = &new.idempotency_key {
@@ -259,10 +259,10 @@ fn lookups(dialect: Dialect, drafts: &[&Draught]) -> Vec<Statement> {
 
 /// Jobs by (client, key).
 #[derive(Default)]
-pub(super) struct Known(BTreeMap<(Option<String>, String), (String, Option<String>)>);
+pub(crate) struct Known(BTreeMap<(Option<String>, String), (String, Option<String>)>);
 
 impl Known {
-    fn read(answers: impl Iterator<Item = Answer>) -> Self {
+    pub fn read(answers: impl Iterator<Item = Answer>) -> Self {
         let rows = answers.flat_map(|answer| answer.rows);
         let known = rows.map(|row| {
             let mut row = Reader::new(row);

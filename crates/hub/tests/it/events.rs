@@ -134,11 +134,14 @@ async fn j17_an_event_can_be_replayed_and_a_subscription_tested(site: &Site) {
         site.hub.create_subscription(&root(), subscription("one", &json!({}))).await.expect("a subscription");
     site.hub.create_subscription(&root(), subscription("two", &json!({}))).await.expect("a subscription");
     for _ in 0..2 {
-        assert_eq!(site.hub.replay(&root(), &made.id, None).await.expect("replayed").job_ids.len(), 2);
+        assert_eq!(site.hub.replay(&root(), &made.id, None, None).await.expect("replayed").job_ids.len(), 2);
     }
-    assert_eq!(site.hub.replay(&root(), &made.id, Some(&one.id)).await.expect("replayed").job_ids.len(), 1);
-    assert!(site.hub.replay(&root(), &made.id, Some("0000000000000")).await.is_err());
-    let test = site.hub.test_subscription(&root(), &one.id).await.expect("tested");
+    assert_eq!(
+        site.hub.replay(&root(), &made.id, Some(&one.id), None).await.expect("replayed").job_ids.len(),
+        1
+    );
+    assert!(site.hub.replay(&root(), &made.id, Some("0000000000000"), None).await.is_err());
+    let test = site.hub.test_subscription(&root(), &one.id, None).await.expect("tested");
     let job = site.hub.job(&root(), &test.job_ids[0]).await.expect("a job");
     assert_eq!(
         (job.code.as_str(), job.payload.as_deref()),

@@ -58,8 +58,11 @@ async fn a_key_gives_no_more_than_it_has(site: &Site) {
         serde_json::from_value(serde_json::json!({"name": "n", "role": "viewer", "clientIds": clients}))
             .expect("a key")
     };
-    assert!(matches!(site.hub.create_key(&acme, &new(&["other"])).await, Err(Error::NotYours("clientIds"))));
-    let made = site.hub.create_key(&acme, &new(&[])).await.expect("a key");
+    assert!(matches!(
+        site.hub.create_key(&acme, &new(&["other"]), None).await,
+        Err(Error::NotYours("clientIds"))
+    ));
+    let made = site.hub.create_key(&acme, &new(&[]), None).await.expect("a key");
     assert_eq!(made.details.client_ids, ["acme"]);
     let other = site.actor(Role::Admin, &["other"]).await;
     assert!(matches!(site.hub.revoke_key(&other, &made.details.id).await, Err(Error::Absent(_))));

@@ -58,7 +58,7 @@ async fn j17_a_pool_that_is_in_use_stays(site: &Site) {
 
 async fn j17_a_subscription_whose_jobs_wait_stays(site: &Site) {
     let made = site.hub.create_subscription(&root(), subscription("s", None)).await.expect("made");
-    let tested = site.hub.test_subscription(&root(), &made.id).await.expect("a job");
+    let tested = site.hub.test_subscription(&root(), &made.id, None).await.expect("a job");
     let refused = site.hub.delete_subscription(&root(), &made.id).await;
     assert!(matches!(refused, Err(Error::Conflict { .. })), "{refused:?}");
     site.run("UPDATE dispatch_jobs SET status = 'COMPLETED'").await;

@@ -45,7 +45,7 @@ async fn create(hub: &Hub, args: &KeyCreateArgs) -> Result<(), Failure> {
         "name": args.name, "role": args.role, "clientIds": args.clients, "expiresAt": args.expires_at,
     });
     let new: NewKey = serde_json::from_value(new).map_err(|error| Failure::Misuse(error.to_string()))?;
-    let shown = hub.create_key(&Actor::at_the_console(), &new).await.map_err(told)?;
+    let shown = hub.create_key(&Actor::at_the_console(), &new, None).await.map_err(told)?;
     let output = Output::new(args.json);
     output.data(&shown, &shown.key)?;
     output.note(format_args!("key {}: keep it, it is shown this once", shown.details.id));

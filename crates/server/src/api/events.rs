@@ -119,14 +119,19 @@ pub struct Replay {
 }
 
 /// Makes new jobs for an event, for the subscriptions that match it now.
-#[utoipa::path(post, path = "/events/{id}/replay", tag = "events", params(("id" = String, Path)), request_body = Option<Replay>,
+#[utoipa::path(post, path = "/events/{id}/replay", tag = "events", request_body = Option<Replay>,
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with the jobs that the first made.",
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
     responses((status = 200, description = "The new jobs", body = Replayed)))]
 pub async fn replay(
     State(api): State<Api>,
     caller: Caller,
+    key: Key,
     Id(id): Id,
     MaybeBody(replay): MaybeBody<Replay>,
 ) -> Result<Json<Replayed>, Problem> {
     let actor = caller.at_least(Role::Operator)?;
-    Ok(Json(api.hub()?.replay(actor, &id, replay.subscription_id.as_deref()).await?))
+    let only = replay.subscription_id.as_deref();
+    let request = key.told(&format!("{id} {}", only.unwrap_or_default()));
+    Ok(Json(api.hub()?.replay(actor, &id, only, request.as_ref()).await?))
 }

@@ -3,12 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use postrider_hub::access::{ApiKey, NewKey, Role, ShownKey};
+use axum::response::{IntoResponse, Response};
+use postrider_hub::access::{ApiKey, NewKey, REQUESTED, Role, ShownKey};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::admit::Caller;
-use super::body::Body;
+use super::once::{Keyed, Once, once};
 use super::params::Id;
 use super::{Api, Problem};
 
@@ -27,14 +28,21 @@ pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<KeyList
 
 /// Makes a key. This is the only time that it is shown.
 #[utoipa::path(post, path = "/api-keys", tag = "api keys", request_body = NewKey,
-    responses((status = 201, description = "The key", body = ShownKey)))]
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with the key that the first made, and does not show what it opens with.",
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
+    responses((status = 201, description = "The key", body = ShownKey),
+        (status = 200, description = "The same request was made before: its key, without what it opens with", body = ApiKey)))]
 pub async fn create(
     State(api): State<Api>,
     caller: Caller,
-    Body(new): Body<NewKey>,
-) -> Result<(StatusCode, Json<ShownKey>), Problem> {
-    let made = api.hub()?.create_key(caller.at_least(Role::Admin)?, &new).await?;
-    Ok((StatusCode::CREATED, Json(made)))
+    Keyed { new, request }: Keyed<NewKey>,
+) -> Result<Response, Problem> {
+    let (hub, actor) = (api.hub()?, caller.at_least(Role::Admin)?);
+    let make = hub.create_key(actor, &new, request.as_ref());
+    Ok(match once((hub, actor), REQUESTED, request.clone(), make, |made| &made.details.id).await? {
+        Once::Made(made) => (StatusCode::CREATED, Json(made)).into_response(),
+        Once::Before(id) => Json(hub.key(actor, &id).await?).into_response(),
+    })
 }
 
 /// From now on it opens nothing.

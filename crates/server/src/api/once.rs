@@ -72,10 +72,12 @@ pub async fn once<M>(
             Ok(Once::Made(made))
         }
         // The same request, a moment before.
-        Err(conflict @ Error::Conflict { .. }) => match hub.made_before(actor, kind, &request).await? {
-            Some(made) => Ok(Once::Before(made)),
-            None => Err(conflict.into()),
-        },
+        Err(conflict @ (Error::Conflict { .. } | Error::Store(_))) => {
+            match hub.made_before(actor, kind, &request).await? {
+                Some(made) => Ok(Once::Before(made)),
+                None => Err(conflict.into()),
+            }
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -10,7 +10,7 @@ use postrider_hub::subscription::{NewSubscription, Subscription};
 
 use super::admit::Caller;
 use super::body::Body;
-use super::once::{Keyed, Once, once};
+use super::once::{Key, Keyed, Once, once};
 use super::params::{Id, PageParams, Params};
 use super::{Api, Problem};
 
@@ -94,8 +94,17 @@ pub async fn resume(
 }
 
 /// Sends a made-up event to its target.
-#[utoipa::path(post, path = "/subscriptions/{id}/test", tag = "subscriptions", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/subscriptions/{id}/test", tag = "subscriptions",
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with the job that the first made.",
+        min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
     responses((status = 200, description = "The job", body = Replayed)))]
-pub async fn test(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<Replayed>, Problem> {
-    Ok(Json(api.hub()?.test_subscription(caller.at_least(Role::Operator)?, &id).await?))
+pub async fn test(
+    State(api): State<Api>,
+    caller: Caller,
+    key: Key,
+    Id(id): Id,
+) -> Result<Json<Replayed>, Problem> {
+    let actor = caller.at_least(Role::Operator)?;
+    let request = key.told(&id);
+    Ok(Json(api.hub()?.test_subscription(actor, &id, request.as_ref()).await?))
 }

@@ -12,6 +12,7 @@ on_every_database!(
     a_job_is_made_found_and_moved,
     events_subscriptions_pools_and_accounts,
     j13_what_is_made_by_post_is_made_once,
+    j13_keys_replays_and_tests_are_made_once,
     j17_subscriptions_and_pools_are_deleted_when_nothing_waits_for_them,
     lanes_keys_schemas_and_the_log
 );
@@ -161,6 +162,43 @@ async fn j13_what_is_made_by_post_is_made_once(site: &Site) {
     assert_eq!(first["results"][1]["id"], second["results"][1]["id"]);
     assert_eq!(second["results"][1]["status"], 200);
     assert_eq!(site.count("dispatch_jobs").await, 2);
+}
+
+async fn j13_keys_replays_and_tests_are_made_once(site: &Site) {
+    let desk = Desk::new(site);
+    let (key, _) = site.key(Role::Admin, &[]).await;
+    let new = json!({"name": "shop", "role": "producer"});
+    let first = desk.post_once(&key, "/api-keys", "k", &new).await.expect(201);
+    let again = desk.post_once(&key, "/api-keys", "k", &new).await.expect(200);
+    assert!(first["key"].is_string() && again.get("key").is_none(), "a key is shown once: {again}");
+    assert_eq!(first["id"], again["id"]);
+    let other = json!({"name": "shop", "role": "admin"});
+    desk.post_once(&key, "/api-keys", "k", &other).await.problem(409, "Idempotency-Key");
+    let together = (0..6).map(|_| desk.post_once(&key, "/api-keys", "race", &new));
+    let together = futures::future::join_all(together).await;
+    let made: std::collections::BTreeSet<String> =
+        together.into_iter().map(|answer| answer.json()["id"].to_string()).collect();
+    assert_eq!((made.len(), site.count("postrider_api_keys").await), (1, 3), "{made:?}");
+
+    let subscription =
+        json!({"code": "s", "name": "S", "eventCode": "a:b:c:d", "targetUrl": "https://example.com/"});
+    let made = desk.post(&key, "/subscriptions", &subscription).await.expect(201);
+    let event = json!({"specversion": "1.0", "id": "1", "source": "/s", "type": "a:b:c:d"});
+    let event = desk.post(&key, "/events", &event).await.expect(201);
+    let replay = format!("/events/{}/replay", event["id"].as_str().expect("an id"));
+    let test = format!("/subscriptions/{}/test", made["id"].as_str().expect("an id"));
+    for (jobs, path) in [(2, &replay), (3, &test)] {
+        let first = desk.post_once(&key, path, "k", &json!({})).await.expect(200);
+        assert_eq!(first["jobIds"].as_array().map(Vec::len), Some(1), "{path}");
+        assert_eq!(desk.post_once(&key, path, "k", &json!({})).await.expect(200), first, "{path}");
+        assert_eq!(site.count("dispatch_jobs").await, jobs, "{path}");
+    }
+    let only = json!({"subscriptionId": made["id"]});
+    desk.post_once(&key, &replay, "k", &only).await.problem(409, "Idempotency-Key");
+    let second = desk.post_once(&key, &replay, "another", &only).await.expect(200);
+    assert_eq!(second["jobIds"].as_array().map(Vec::len), Some(1));
+    desk.act(&key, &replay).await.expect(200);
+    assert_eq!(site.count("dispatch_jobs").await, 5, "another key, and none: made anew");
 }
 
 async fn j17_subscriptions_and_pools_are_deleted_when_nothing_waits_for_them(site: &Site) {
