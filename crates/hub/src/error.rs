@@ -59,8 +59,8 @@ pub enum Error {
     #[error("{0}: {NOT_YOURS}")]
     NotYours(&'static str),
     /// This caller may not.
-    #[error("{0}")]
-    Forbidden(String),
+    #[error("{message}")]
+    Forbidden { field: &'static str, message: String },
     #[error(transparent)]
     Store(#[from] store::Error),
 }

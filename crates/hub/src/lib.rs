@@ -15,6 +15,7 @@ mod error;
 pub mod event;
 mod hub;
 pub mod job;
+pub mod mask;
 pub mod migrate;
 mod moment;
 mod names;

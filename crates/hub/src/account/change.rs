@@ -155,8 +155,12 @@ impl Hub {
         let clients = clients_for(actor, &what.client_ids)?;
         let made = match &new.webhook_credentials {
             Some(credentials) => {
-                let named = [&credentials.auth_token_ref, &credentials.signing_secret_ref];
-                may_name(actor, named.into_iter().flatten().next())?;
+                may_name(actor, "webhookCredentials.authTokenRef", credentials.auth_token_ref.as_ref())?;
+                may_name(
+                    actor,
+                    "webhookCredentials.signingSecretRef",
+                    credentials.signing_secret_ref.as_ref(),
+                )?;
                 match (&credentials.signing_secret_ref, credentials.signing_algorithm) {
                     (None, Some(_)) => self.made_secret()?,
                     (reference, _) => Made { secret: None, reference: reference.clone() },
@@ -243,7 +247,8 @@ impl Hub {
             faults.note("authTokenRef", "is missing: authType says that there is one");
         }
         faults.end()?;
-        may_name(actor, with.signing_secret_ref.as_ref().or(with.auth_token_ref.as_ref()))?;
+        may_name(actor, "signingSecretRef", with.signing_secret_ref.as_ref())?;
+        may_name(actor, "authTokenRef", with.auth_token_ref.as_ref())?;
         let account = self.own_account(actor, id).await?;
         let made = match (&with.signing_secret_ref, &with.auth_token_ref) {
             (None, None) => self.made_secret_or_fault()?,
@@ -288,7 +293,8 @@ impl Hub {
         if account.client_ids.iter().all(|client| actor.scope.covers(Some(client))) {
             return Ok(account);
         }
-        Err(Error::Forbidden("this service account is for clients of others too".to_owned()))
+        let message = "this service account is for clients of others too".to_owned();
+        Err(Error::Forbidden { field: "id", message })
     }
 
     /// A signing secret as Standard Webhooks has it, where it can be kept.
@@ -387,12 +393,10 @@ impl Faults {
 
 /// References reach what this process can read (its variables, its files, its vault): who may see only some clients'
 /// things may not have those sent to a target of their own.
-fn may_name(actor: &Actor, reference: Option<&String>) -> Result<(), Error> {
+fn may_name(actor: &Actor, field: &'static str, reference: Option<&String>) -> Result<(), Error> {
+    let message = "only a key of all clients may name references to secrets; leave them out and one is made";
     match (&actor.scope, reference) {
-        (Scope::Only(_), Some(_)) => Err(Error::Forbidden(
-            "only a key of all clients may name references to secrets; leave them out and one is made"
-                .to_owned(),
-        )),
+        (Scope::Only(_), Some(_)) => Err(Error::Forbidden { field, message: message.to_owned() }),
         _ => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use crate::cursor::After;
 use crate::draft::Draft;
 use crate::page::{Page, PageQuery};
 use crate::sheet::{Reader, newest_first, now, status_to_list};
-use crate::{Error, Hub, Moment};
+use crate::{Error, Hub, Moment, mask};
 
 /// Which jobs. What is left out does not matter.
 #[derive(Debug, Clone, Default)]
@@ -124,6 +124,7 @@ impl Hub {
             rows.into_iter().map(|row| view::read(&mut Reader::new(row))).collect();
         let mut page = self.closed(actor, &about, page, jobs?, |job| (job.created_at, job.id.clone()));
         self.add_metadata(&mut page.items).await?;
+        page.items.iter_mut().for_each(|job| mask::headers(actor, false, &mut job.headers));
         Ok(page)
     }
 

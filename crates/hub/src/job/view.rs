@@ -14,7 +14,7 @@ use crate::access::Actor;
 use crate::check::is_id;
 use crate::draft::Draft;
 use crate::sheet::{Kind, Reader, Sheet};
-use crate::{Error, Hub, Moment};
+use crate::{Error, Hub, Moment, mask};
 
 pub(super) const SHEET: Sheet = Sheet {
     table: "dispatch_jobs",
@@ -188,6 +188,9 @@ impl Hub {
         if !actor.may_read_what(job.created_by.as_deref()) {
             job.payload = None;
         }
+        // Those of an event's job are its subscription's.
+        let own = job.created_by.as_deref() == Some(actor.key.as_str()) && job.subscription_id.is_none();
+        mask::headers(actor, own, &mut job.headers);
         job.attempts = Some(attempts.map(attempt::read).collect());
         Ok(job)
     }

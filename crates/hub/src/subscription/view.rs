@@ -13,7 +13,7 @@ use crate::job::{DispatchMode, named};
 use crate::page::{Page, PageQuery};
 use crate::pool::listed;
 use crate::sheet::{Kind, Reader, Sheet};
-use crate::{Error, Hub, Moment};
+use crate::{Error, Hub, Moment, mask};
 
 pub(crate) const SHEET: Sheet = Sheet {
     table: "dispatch_subscriptions",
@@ -92,7 +92,7 @@ impl Hub {
         }
         let query =
             Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" WHERE t.id = ").text(id);
-        let found = self.first("read a subscription", query).await?.map(read);
+        let found = self.first("read a subscription", query).await?.map(|row| shown(actor, row));
         found.filter(|found| actor.scope.covers(found.client_id.as_deref())).ok_or(ABSENT)
     }
 
@@ -100,9 +100,17 @@ impl Hub {
         let after = self.opened(actor, "subscriptions", page)?;
         let query = Draft::new(self.dialect(), SHEET.selected(self.dialect())).push(" WHERE 1 = 1");
         let query = listed(query, actor, after.as_ref(), page);
-        let found = self.all("list subscriptions", query).await?.into_iter().map(read).collect();
+        let found = self.all("list subscriptions", query).await?.into_iter();
+        let found = found.map(|row| shown(actor, row)).collect();
         Ok(self.closed(actor, "subscriptions", page, found, |one: &Subscription| (None, one.id.clone())))
     }
+}
+
+/// As this caller may see it.
+fn shown(actor: &Actor, row: Vec<postrider_seams::row::Value>) -> Subscription {
+    let mut found = read(row);
+    mask::headers(actor, false, &mut found.headers);
+    found
 }
 
 pub(crate) fn read(row: Vec<postrider_seams::row::Value>) -> Subscription {

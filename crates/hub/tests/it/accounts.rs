@@ -109,7 +109,10 @@ async fn j01_a_job_must_name_an_active_account_of_its_client(site: &Site) {
 async fn j11_only_a_key_of_all_clients_names_references(site: &Site) {
     let acme = site.actor(Role::Admin, &["acme"]).await;
     let stolen = json!({"code": "a", "name": "A", "webhookCredentials": {"authType": "BEARER", "authTokenRef": "env://HOME"}});
-    assert!(matches!(site.hub.create_account(&acme, new(stolen)).await, Err(Error::Forbidden(_))));
+    assert!(matches!(
+        site.hub.create_account(&acme, new(stolen)).await,
+        Err(Error::Forbidden { field: "webhookCredentials.authTokenRef", .. })
+    ));
     let made =
         site.hub.create_account(&acme, new(json!({"code": "a", "name": "A"}))).await.expect("an account");
     assert_eq!(made.account.client_ids, ["acme"]);

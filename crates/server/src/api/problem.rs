@@ -62,8 +62,11 @@ impl Problem {
         Self::new(StatusCode::UNAUTHORIZED, detail).at(vec![fault])
     }
 
+    /// What the key may not.
     pub fn forbidden(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::FORBIDDEN, detail)
+        let problem = Self::new(StatusCode::FORBIDDEN, detail);
+        let fault = Fault::beside("Authorization", problem.detail.clone());
+        problem.at(vec![fault])
     }
 
     pub fn away() -> Self {
@@ -92,12 +95,18 @@ impl From<Error> for Problem {
                 let detail = "the request can't be carried out as it is: see `errors`";
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail).at(faults)
             }
-            Error::Absent(_) => Self::new(StatusCode::NOT_FOUND, text),
+            Error::Absent(_) => {
+                let fault = Fault::beside("id", text.clone());
+                Self::new(StatusCode::NOT_FOUND, text).at(vec![fault])
+            }
             Error::Conflict { field, message } => {
                 let faults = field.map(|field| Fault::beside(field, message)).into_iter().collect();
                 Self::new(StatusCode::CONFLICT, text).at(faults)
             }
-            Error::Forbidden(_) => Self::forbidden(text),
+            Error::Forbidden { field: "id", message } => {
+                Self::forbidden(text).at(vec![Fault::beside("id", message)])
+            }
+            Error::Forbidden { field, message } => Self::forbidden(text).at(vec![Fault::new(field, message)]),
             Error::NotYours(field) => Self::forbidden(text).at(vec![Fault::new(field, NOT_YOURS)]),
             Error::Store(error) => {
                 // The store's own words name hosts and tables: for the log, not for callers.

@@ -94,7 +94,8 @@ async fn entered(
     by_form: bool,
 ) -> Result<SignedIn, Problem> {
     if is_from_elsewhere(headers) {
-        return Err(Problem::forbidden("signing in is for our own page, not for another site's"));
+        let why = "signing in is for our own page, not for another site's";
+        return Err(Problem::forbidden(why).at(vec![Fault::beside("Origin", why)]));
     }
     let key = if by_form { from_form(body) } else { Some(parsed::<Entry>(body)?.key) };
     let key = key.ok_or_else(|| Problem::invalid("key", "is missing"))?;

@@ -1,6 +1,7 @@
 //! Columns as they may be shown.
 
 use postrider_contract::Contract;
+pub use postrider_hub::mask::{MASK, is_secret};
 use postrider_seams::inspect::RowView;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,9 +10,6 @@ use super::cut;
 
 /// Characters of one column.
 const SHOWN: usize = 64 * 1024;
-
-/// In the place of what could be a secret.
-pub const MASK: &str = "••••••";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Named {
@@ -31,14 +29,6 @@ pub fn columns(contract: &Contract, row: &RowView) -> Vec<Named> {
         Named { name: name.clone(), value }
     };
     row.columns.iter().map(shown).collect()
-}
-
-/// Could a header or column of this name open something?
-pub fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "api_key"]
-        .iter()
-        .any(|word| name.contains(word))
 }
 
 /// An object of headers with the values of some taken out; a text that is no object is masked as a whole.

@@ -14,6 +14,8 @@ on_every_database!(
     each_role_may_do_what_it_says_and_no_more,
     a_foreign_id_answers_byte_for_byte_like_an_unknown_one,
     a_producer_reads_no_payload_that_another_key_made,
+    headers_that_open_something_are_for_who_keeps_them,
+    a_refusal_names_what_is_wrong,
 );
 
 async fn nothing_answers_without_a_key(site: &Site) {
@@ -158,4 +160,49 @@ async fn a_producer_reads_no_payload_that_another_key_made(site: &Site) {
         let list = desk.get(key, "/events").await.expect(200);
         assert_eq!(list["items"][0]["data"].is_string(), reads, "{list}");
     }
+}
+
+async fn headers_that_open_something_are_for_who_keeps_them(site: &Site) {
+    let desk = Desk::new(site);
+    let (mine, _) = site.key(Role::Producer, &[]).await;
+    let (other, _) = site.key(Role::Producer, &[]).await;
+    let (viewer, _) = site.key(Role::Viewer, &[]).await;
+    let (operator, _) = site.key(Role::Operator, &[]).await;
+    let headers = json!({"X-Api-Key": "hunter2", "X-Shop": "acme"});
+    let made = desk.post(&mine, "/dispatch-jobs", &job(&json!({"headers": headers}))).await.expect(201);
+    assert_eq!(made["headers"], headers);
+    let own = format!("/dispatch-jobs/{}", made["id"].as_str().expect("an id"));
+    let subscription = json!({"code": "s", "name": "S", "eventCode": "a:b:c:d", "targetUrl": "https://example.com/",
+        "headers": headers});
+    let subscription = desk.post(&operator, "/subscriptions", &subscription).await.expect(201);
+    let subscription = format!("/subscriptions/{}", subscription["id"].as_str().expect("an id"));
+    let event = json!({"specversion": "1.0", "id": "1", "source": "/s", "type": "a:b:c:d"});
+    let event = desk.post(&mine, "/events", &event).await.expect(201);
+    let matched = format!("/dispatch-jobs/{}", event["jobIds"][0].as_str().expect("a job"));
+    for (path, whole) in [
+        (own.as_str(), vec![&mine, &operator]),
+        (matched.as_str(), vec![&operator]),
+        (subscription.as_str(), vec![&operator]),
+        ("/dispatch-jobs", vec![&operator]),
+        ("/subscriptions", vec![&operator]),
+    ] {
+        for key in [&mine, &other, &viewer, &operator] {
+            let answer = desk.get(key, path).await.expect(200).to_string();
+            assert!(answer.contains("X-Api-Key") && answer.contains("acme"), "{answer}");
+            assert_eq!(answer.contains("hunter2"), whole.contains(&key), "{path}: {answer}");
+        }
+    }
+    let stored = "dispatch_jobs WHERE headers LIKE '%hunter2%'";
+    assert_eq!(site.count(stored).await, 2, "what is sent is as it was given");
+}
+
+async fn a_refusal_names_what_is_wrong(site: &Site) {
+    let desk = Desk::new(site);
+    let (acme, _) = site.key(Role::Admin, &["acme"]).await;
+    let (viewer, _) = site.key(Role::Viewer, &[]).await;
+    desk.post(&viewer, "/dispatch-jobs", &job(&json!({}))).await.problem(403, "Authorization");
+    desk.get(&acme, "/lanes").await.problem(403, "Authorization");
+    desk.get(&acme, "/dispatch-jobs/0000000000000").await.problem(404, "id");
+    let named = json!({"code": "a", "name": "A", "webhookCredentials": {"signingSecretRef": "env://HOME"}});
+    desk.post(&acme, "/service-accounts", &named).await.problem(403, "webhookCredentials.signingSecretRef");
 }
