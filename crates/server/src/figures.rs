@@ -1,5 +1,7 @@
 //! Prometheus figures: the recorder that the whole process reports to, and their text form.
 
+mod meaning;
+
 use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -33,6 +35,7 @@ impl Figures {
         let recorder = builder()?.build_recorder();
         let handle = recorder.handle();
         metrics::set_global_recorder(recorder).map_err(|error| FiguresError(error.to_string()))?;
+        meaning::describe();
         metrics::gauge!("postrider_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
         let figures = Self { handle };
         tokio::spawn(figures.clone().keep());

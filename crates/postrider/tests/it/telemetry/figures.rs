@@ -35,6 +35,7 @@ fn shown(running: &Running) -> Families {
     let mut found = Families::new();
     for line in text.lines() {
         if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|rest| rest.split_once(' ')) {
+            assert!(text.contains(&format!("# HELP {name} ")), "{name} says nothing of its meaning");
             found.insert(name.to_owned(), (kind.to_owned(), BTreeSet::new()));
         }
     }

@@ -1,0 +1,59 @@
+//! What each figure means, for `# HELP`: the table of the reference itself, so that the two never differ.
+
+const REFERENCE: &str = include_str!("../../../../docs/reference/metrics.md");
+
+/// Tells the process's recorder; call it when that is installed.
+pub fn describe() {
+    for (name, kind, meaning) in meanings() {
+        let name = name.to_owned();
+        match kind {
+            "counter" => metrics::describe_counter!(name, meaning),
+            "gauge" => metrics::describe_gauge!(name, meaning),
+            _ => metrics::describe_histogram!(name, meaning),
+        }
+    }
+}
+
+/// The tables' rows: `` | `name` | kind | labels | meaning | ``.
+fn meanings() -> impl Iterator<Item = (&'static str, &'static str, String)> {
+    let rows = REFERENCE.lines().filter(|line| line.starts_with("| `"));
+    rows.filter_map(|line| {
+        let mut cells = line.trim_matches('|').split('|').map(str::trim);
+        let (name, kind, _, meaning) = (cells.next()?, cells.next()?, cells.next()?, cells.next()?);
+        Some((name.trim_matches('`'), kind, plain(meaning)))
+    })
+}
+
+/// Without the marks of the page: `` `dead` `` is `dead`, `[queue](queues.md)` is `queue`.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once('[') {
+        plain += before;
+        rest = match link.split_once("](").and_then(|(word, to)| Some((word, to.split_once(')')?.1))) {
+            Some((word, after)) => {
+                plain += word;
+                after
+            }
+            None => link,
+        };
+    }
+    plain += rest;
+    plain.replace('`', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_the_reference_is_a_meaning_in_plain_words() {
+        let all: Vec<_> = meanings().collect();
+        assert!(all.len() > 25, "{all:?}");
+        for (name, kind, meaning) in &all {
+            assert!(["counter", "gauge", "histogram"].contains(kind), "{name} is a {kind}");
+            assert!(!meaning.is_empty() && !meaning.contains(['`', '[']), "{name}: {meaning}");
+        }
+        assert_eq!(plain("only with a [collector](../guides/observe.md): `x`"), "only with a collector: x");
+    }
+}
