@@ -18,7 +18,15 @@ fn migrate_prints_or_makes_and_then_nothing_is_missing() {
 fn check_is_fine_after_migrate_and_tells_the_ddl_before() {
     let shop = Shop::new(Some(SQLITE));
     let said = shop.run(&["check"]).code(1);
-    assert!(said.out.contains("error"), "{}", said.out);
+    assert!(
+        said.out.contains("error") && said.out.contains("`postrider migrate` makes the file"),
+        "{}",
+        said.out
+    );
+    assert!(said.out.contains("CREATE TABLE"), "{}", said.out);
+    assert!(!shop.path("app.db").exists(), "looking changes nothing");
+    let said = shop.run(&["status"]).code(1);
+    assert!(said.out.contains("postrider migrate"), "{}", said.out);
     shop.run(&["migrate"]).fine();
     let said = shop.run(&["check"]).fine();
     assert!(said.out.contains("  ok  "), "{}", said.out);

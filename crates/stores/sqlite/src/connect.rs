@@ -61,6 +61,7 @@ pub struct Database {
     pub(crate) watch: Arc<Watch>,
     pub(crate) instance: Arc<str>,
     pub(crate) place: Place,
+    file: Arc<Path>,
     pub(crate) patience: Duration,
 }
 
@@ -68,9 +69,10 @@ impl Database {
     /// Reads the settings, and makes the file if it is to be made; connects when first asked to do something.
     pub fn connect(settings: &Settings) -> Result<Self, Error> {
         let options = options(settings)?;
-        let place = Place::new(options.get_filename());
+        let file = Arc::from(options.get_filename());
+        let place = Place::new(&file);
         if settings.create {
-            create(options.get_filename()).map_err(|cause| {
+            create(&file).map_err(|cause| {
                 Error::new(Class::Misconfigured, format!("{place} can't be made: {cause}")).caused_by(cause)
             })?;
         }
@@ -93,6 +95,7 @@ impl Database {
             watch: Watch::new(pool(1).connect_lazy_with(reading)),
             instance: Arc::from(settings.instance.as_str()),
             place,
+            file,
             patience: settings.patience,
         })
     }
@@ -129,12 +132,21 @@ impl Database {
         self.writer.close().await;
     }
 
+    /// A file that is surely not there has no tables; of one that can't be seen the opening tells more.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self.file.try_exists(), Ok(false))
+    }
+
     fn no_table(&self, contract: &Contract, lane: &str) -> Error {
         let (place, table) = (&self.place, &contract.table.name);
-        Error::new(
-            Class::Misconfigured,
-            format!("{place} has no table {table} (lane {lane}): run `postrider migrate`"),
-        )
+        let text = if self.is_missing() {
+            format!(
+                "{place} is not there (lane {lane}): is the path right? `postrider migrate` makes the file and its tables"
+            )
+        } else {
+            format!("{place} has no table {table} (lane {lane}): run `postrider migrate`")
+        };
+        Error::new(Class::Misconfigured, text)
     }
 }
 

@@ -81,9 +81,10 @@ fn class(cause: &sqlx::Error) -> Class {
 
 fn advice(cause: &sqlx::Error) -> Option<&'static str> {
     match primary(cause)? {
-        code::CANTOPEN => {
-            Some("is the path right, and may this user read and write the file and its folder?")
-        }
+        code::CANTOPEN => Some(
+            "is the path right, and may this user read and write the file and its folder? `postrider migrate` makes \
+             a file that is missing",
+        ),
         code::READONLY | code::PERM => {
             Some("this user may not write the file, its -wal and -shm companions or its folder")
         }
