@@ -26,6 +26,17 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// The same without the rows that do not matter.
+    #[must_use]
+    pub fn only(self, matters: impl Fn(&[String]) -> bool) -> Self {
+        Self { rows: self.rows.into_iter().filter(|row| matters(row)).collect(), ..self }
+    }
+
+    /// With the headings.
+    pub fn lines(&self) -> usize {
+        self.rows.len() + 1
+    }
+
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let headings: Vec<String> = self.headings.iter().map(|heading| heading.to_uppercase()).collect();
         let widths: Vec<usize> = (0..headings.len())

@@ -133,7 +133,8 @@ fn notes(seen: &Seen) -> String {
     if let Some(seconds) = seen.lag.oldest_due_seconds {
         notes.push(format!("oldest due row waits for {}", ago(seconds)));
     }
-    if let Some(seconds) = seen.lag.oldest_claim_seconds {
+    // A claim of a clock that goes ahead of the database's has no age yet.
+    if let Some(seconds) = seen.lag.oldest_claim_seconds.filter(|seconds| *seconds >= 0.0) {
         notes.push(format!("oldest claim is {} old", ago(seconds)));
     }
     notes.extend(seen.trouble.clone());

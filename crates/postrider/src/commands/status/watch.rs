@@ -28,8 +28,7 @@ pub async fn run(desk: &Desk, json: bool, every: Duration) -> Result<(), Failure
         if json {
             write_json(&mut text, &lanes)?;
         } else {
-            writeln!(text, "every {} s, Ctrl-C ends\n", every.as_secs())?;
-            before.table(&lanes).write(&mut text)?;
+            page(&mut text, every, before.table(&lanes), screen.as_ref().and_then(|_| height()))?;
         }
         if screen.is_some() {
             redraw(&text)?;
@@ -48,6 +47,34 @@ pub async fn run(desk: &Desk, json: bool, every: Duration) -> Result<(), Failure
         }
         return Ok(ended?);
     }
+}
+
+/// One look; in a window that is too low for it without the states that hold nothing, and then no longer than the window.
+fn page(text: &mut Vec<u8>, every: Duration, table: Table, height: Option<usize>) -> std::io::Result<()> {
+    let head = format!("every {} s, Ctrl-C ends", every.as_secs());
+    // Two lines of head, and one that the cursor rests on.
+    let room = height.map_or(usize::MAX, |height| height.saturating_sub(3).max(2));
+    if table.lines() <= room {
+        writeln!(text, "{head}\n")?;
+        return table.write(text);
+    }
+    let table = table.only(matters);
+    writeln!(text, "{head}; states without rows are left out\n")?;
+    let mut whole = Vec::new();
+    table.write(&mut whole)?;
+    let cut = table.lines().saturating_sub(room);
+    let shown = if cut == 0 { usize::MAX } else { room - 1 };
+    let lines = whole.split_inclusive(|byte| *byte == b'\n').take(shown);
+    lines.for_each(|line| text.extend_from_slice(line));
+    if cut > 0 {
+        writeln!(text, "… {} more lines: a higher window shows them", cut + 1)?;
+    }
+    Ok(())
+}
+
+/// A state with rows, with a change or with something to say of its lane.
+fn matters(cells: &[String]) -> bool {
+    !matches!(cells, [_, _, rows, change, note] if rows == "0" && change.is_empty() && note.is_empty())
 }
 
 /// The terminal, while it is ours; given back whatever happens.
@@ -71,6 +98,11 @@ impl Drop for Screen {
         // A terminal that is gone needs nothing back.
         let _ = out.write_all(LEAVE.as_bytes()).and_then(|()| out.flush());
     }
+}
+
+/// Of the window; asked at every look, as windows are drawn larger.
+fn height() -> Option<usize> {
+    terminal_size::terminal_size().map(|(_, height)| usize::from(height.0))
 }
 
 fn redraw(text: &[u8]) -> std::io::Result<()> {
@@ -143,7 +175,36 @@ fn rate(then: u64, now: u64, seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::rate;
+    use super::*;
+
+    fn shown(height: Option<usize>) -> Vec<String> {
+        let mut table = Table::new(&["lane", "state", ">rows", ">a second", "note"]);
+        for (state, rows, note) in
+            [("queued", "0", "paused"), ("held", "0", ""), ("sent", "7", ""), ("dead", "1", "")]
+        {
+            table.row(["mail", state, rows, "", note].map(str::to_owned).into());
+        }
+        let mut text = Vec::new();
+        page(&mut text, Duration::from_secs(2), table, height).expect("a Vec takes all");
+        String::from_utf8(text).expect("it is text").lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_low_window_shows_what_matters_and_is_never_overrun() {
+        assert_eq!(shown(None).len(), 7, "all of it");
+        assert_eq!(shown(Some(8)).len(), 7, "it fits");
+        let brief = shown(Some(7));
+        assert_eq!(brief.len(), 6);
+        assert!(
+            brief[0].contains("left out") && !brief.iter().any(|line| line.contains("held")),
+            "{brief:?}"
+        );
+        assert!(brief.iter().any(|line| line.contains("paused")), "{brief:?}");
+        let cut = shown(Some(6));
+        assert_eq!(cut.len(), 5);
+        assert_eq!(cut[4], "… 2 more lines: a higher window shows them");
+        assert!(shown(Some(1)).len() <= 4);
+    }
 
     #[test]
     fn a_rate_has_its_sign_and_stillness_has_none() {
