@@ -46,11 +46,19 @@ impl Progress {
         if self.seen {
             draw("");
         }
-        self.output.note(format_args!("{} {}", self.done, self.what));
+        self.output.note(counted(self.done, self.what));
     }
 
     pub fn done(&self) -> u64 {
         self.done
+    }
+}
+
+/// `1 row requeued`, `2 rows requeued`.
+pub fn counted(rows: u64, what: &str) -> String {
+    match what.strip_prefix("rows") {
+        Some(done) if rows == 1 => format!("1 row{done}"),
+        _ => format!("{rows} {what}"),
     }
 }
 
@@ -113,6 +121,8 @@ mod tests {
     #[test]
     fn a_line_has_the_rate_and_what_is_left_where_the_whole_is_known() {
         let after = Duration::from_secs(2);
+        assert_eq!(counted(1, "rows requeued"), "1 row requeued");
+        assert_eq!(counted(0, "rows requeued"), "0 rows requeued");
         assert_eq!(line("rows deleted", 3_000, None, after), "3000 rows deleted, 1500/s");
         assert_eq!(
             line("rows requeued", 3_000, Some(120_000), after),

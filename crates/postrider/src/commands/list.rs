@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use postrider_contract::{Contract, MessageField, Role};
+use postrider_contract::{Contract, Role};
 use postrider_seams::inspect::{Matching, Order, Query, RowView, Search, SearchBy};
 use serde_json::{Map, Value};
 
@@ -68,10 +68,7 @@ fn json(row: &RowView) -> Value {
 
 fn people(contract: &Contract, rows: &[RowView]) -> Table {
     let mut table = Table::new(&["id", "state", ">tries", "due", "to", "error"]);
-    let to = match contract.message.get("to") {
-        Some(MessageField::Column(column)) => Some(column.name.as_str()),
-        _ => None,
-    };
+    let to = target(contract);
     for row in rows {
         let cell = |column: Option<&str>| {
             let found = column.and_then(|column| row.columns.iter().find(|(name, _)| name == column));
@@ -81,10 +78,24 @@ fn people(contract: &Contract, rows: &[RowView]) -> Table {
             row.id.clone(),
             row.state.clone().unwrap_or_else(|| "?".to_owned()),
             cell(contract.column(Role::Attempts)),
-            cell(contract.column(Role::Due)),
-            cell(to),
+            cell(contract.column(Role::Due).filter(|_| waits(contract, row))),
+            cell(to.as_deref()),
             cell(contract.column(Role::Error)),
         ]);
     }
     table
+}
+
+/// Where rows go: the column with the recipients, the URL or the topic.
+fn target(contract: &Contract) -> Option<String> {
+    let topic = || contract.message_columns().into_iter().find(|(field, _)| field == "topic");
+    SearchBy::Recipient.column(contract).or_else(|| topic().map(|(_, column)| column))
+}
+
+/// The time of a row that is in hand, or at its end, says nothing about when it goes.
+fn waits(contract: &Contract, row: &RowView) -> bool {
+    let state = row.state.as_deref().and_then(|name| contract.state_named(name));
+    state.is_some_and(|state| {
+        contract.is_ready(state) || !(contract.is_final(state) || contract.is_claimed(state))
+    })
 }

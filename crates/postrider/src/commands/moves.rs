@@ -10,7 +10,7 @@ use super::{Desk, known_state};
 use crate::cli::MoveArgs;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::progress::Progress;
+use crate::progress::{Progress, counted};
 use crate::settings::{LaneSettings, duration};
 use crate::wiring::Table;
 
@@ -50,7 +50,7 @@ pub async fn run(desk: &Desk, args: &MoveArgs, verb: Verb) -> Result<(), Failure
     }
     let expected = match &args.state {
         // Only to say how much is left: who can't see it needs no count.
-        Some(state) if since.is_none() && Progress::is_seen(output) => counted(&*table, state).await?,
+        Some(state) if since.is_none() && Progress::is_seen(output) => in_state(&*table, state).await?,
         _ => None,
     };
     let mut progress = Progress::new(counts(verb), expected, output);
@@ -109,9 +109,8 @@ fn told(output: Output, lane: &LaneSettings, args: &MoveArgs, verb: Verb, moved:
     let asked = args.ids.len() as u64;
     if moved < asked {
         let (left, name) = (asked - moved, verb.name());
-        output.note(format_args!(
-            "{left} of {asked} rows are missing, or not in a state that {name} moves them from"
-        ));
+        let which = if asked == 1 { "the row is".to_owned() } else { format!("{left} of {asked} rows are") };
+        output.note(format_args!("{which} missing, or not in a state that {name} moves from"));
     }
     if verb == Verb::Release && moved > 0 {
         output.note("a worker that still holds one of them may have delivered it: it may go twice");
@@ -126,12 +125,13 @@ fn told(output: Output, lane: &LaneSettings, args: &MoveArgs, verb: Verb, moved:
 /// What would be moved: a number, which stops at 10,000.
 fn previewed(output: Output, lane: &str, preview: Preview) -> Result<(), Failure> {
     let over = if preview.more { "over " } else { "" };
-    output.note(format_args!("{over}{} rows would be moved; nothing was", preview.rows));
+    let rows = counted(preview.rows, "rows would be moved; nothing was");
+    output.note(format_args!("{over}{rows}"));
     output.data(json!({ "lane": lane, "matched": preview.rows, "more": preview.more }), preview.rows)
 }
 
 /// How many rows are in the state; `None` where they are too many to count.
-async fn counted(table: &dyn Table, state: &str) -> Result<Option<u64>, Failure> {
+async fn in_state(table: &dyn Table, state: &str) -> Result<Option<u64>, Failure> {
     let counts = table.census().await?;
     Ok(counts.iter().find(|count| count.state == state && !count.more).map(|count| count.rows))
 }
