@@ -1,5 +1,6 @@
-//! Time-sorted ids: 42 bits of milliseconds since 2020, 10 bits of the process, 12 bits that count, as 13 Crockford
-//! characters. Each is greater than the one before, so a process never makes the same twice.
+//! Time-sorted ids: 42 bits of milliseconds since 2020, 10 bits of the process, 12 bits that count from somewhere in the
+//! lower half, as 13 Crockford characters. Each is greater than the one before, so a process never makes the same twice.
+//! Two processes may have drawn the same 10 bits: that each millisecond's count begins elsewhere keeps them apart as well.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,7 +19,8 @@ pub fn tsid() -> String {
     #[expect(clippy::disallowed_methods, reason = "the id only sorts by it; nothing falls due by this clock")]
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(EPOCH);
     let millis = u64::try_from(now.saturating_sub(EPOCH).as_millis()).unwrap_or(u64::MAX >> 22);
-    encode(after_last(millis << 22 | *PROCESS << 12))
+    let first = u64::from(rand::random::<u16>() & 2047);
+    encode(after_last(millis << 22 | *PROCESS << 12 | first))
 }
 
 /// The number itself, or one more than the last where that is not greater: a full millisecond runs into the next.
