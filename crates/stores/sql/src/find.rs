@@ -206,6 +206,9 @@ impl Table<'_> {
             let like = if self.dialect == Dialect::Sqlite { " ESCAPE '\\'" } else { "" };
             return Some(format!("LOWER({}) LIKE {pattern}{like}", self.as_text(&col)));
         }
+        if search.by == SearchBy::Recipient {
+            return Some(self.received(asked, &col, search));
+        }
         match search.matching {
             Matching::Exact if search.by == SearchBy::Id => {
                 let key = self.typed_key(asked, &search.text)?;
@@ -224,6 +227,21 @@ impl Table<'_> {
                 Some(self.starts_with(asked, &text, &search.text))
             }
         }
+    }
+
+    /// By the index, an address alone or as the first of a list: `a@example.net`, `["a@example.net", …]`.
+    fn received(&self, asked: &mut Asked, col: &str, search: &Search) -> String {
+        let text = &search.text;
+        let listed = match search.matching {
+            Matching::Exact => format!("[\"{text}\"]"),
+            Matching::Prefix => format!("[\"{text}"),
+        };
+        let mut one = |text: &str| match search.matching {
+            Matching::Exact => format!("{col} = {}", asked.text(text)),
+            Matching::Prefix => self.starts_with(asked, col, text),
+        };
+        let (alone, first) = (one(text), one(&listed));
+        format!("({alone} OR {first})")
     }
 
     fn starts_with(&self, asked: &mut Asked, text: &str, prefix: &str) -> String {

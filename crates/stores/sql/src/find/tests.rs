@@ -55,6 +55,28 @@ fn what_was_typed_is_bound_and_its_wildcards_mean_themselves() {
     }
 }
 
+/// An index must not find less than a look at the newest rows does: producers write one address alone, or a list.
+#[test]
+fn an_address_is_found_by_index_alone_and_as_a_list() {
+    for dialect in DIALECTS {
+        for (matching, texts) in
+            [(Matching::Exact, ["a@example.net", "[\"a@example.net\"]"]), (Matching::Prefix, ["a@", "[\"a@"])]
+        {
+            let statement =
+                page(dialect, &search(SearchBy::Recipient, texts[0], matching), &[("to_addresses", true)]);
+            let bound: Vec<&str> = statement.args.iter().filter_map(Value::as_text).collect();
+            for text in texts {
+                assert!(bound.iter().any(|bound| bound.starts_with(text)), "{text}: {bound:?}");
+            }
+            assert!(
+                statement.sql.contains(" OR ") && !statement.sql.contains("LIMIT 10000)"),
+                "{}",
+                statement.sql
+            );
+        }
+    }
+}
+
 #[test]
 fn a_page_is_found_by_its_key_in_either_order() {
     for (order, sign, direction) in [(Order::Newest, '<', " DESC\n"), (Order::Oldest, '>', "\n")] {
