@@ -47,6 +47,20 @@ must(await dialog.getByText('whsec_').isVisible(), 'Escape took the secret away'
 await button(dialog, 'I have it').click();
 await row(page, '<b>שלום</b> 🎉').waitFor();
 
+// What is looked for stands in the address, on every page that looks for something.
+await go(page, '/events', 'Events');
+await page.getByLabel('Type').fill('shop:orders:order:lost');
+await button(page, 'Find').click();
+await page.waitForURL(/code=shop/);
+await go(page, '/audit', 'Audit log');
+await page.getByLabel('Kind of thing').selectOption('serviceAccount');
+await page.waitForURL(/entity=serviceAccount/);
+await row(page, 'create serviceAccount').first().waitFor();
+await page.reload();
+await row(page, 'create serviceAccount').first().waitFor();
+must((await row(page, 'session').count()) === 0, 'what is looked for is lost when the page is loaded again');
+must((await page.getByLabel('Kind of thing').inputValue()) === 'serviceAccount', 'the address is not heard');
+
 // Texts without an end, at both widths: nothing is wider than its window, and what is long scrolls by itself.
 for (const width of [1280, 390]) {
   const narrow = await tab({ width, key: input.admin });

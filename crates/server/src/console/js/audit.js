@@ -1,20 +1,21 @@
 // The audit log: who changed what, newest first.
 
 import { get, segment } from "./api.js";
-import { h } from "./dom.js";
+import { h, keep } from "./dom.js";
 import { empty, heading, when } from "./parts.js";
 import { pages, table } from "./table.js";
 
 const ENTITIES = ["session", "dispatchJob", "event", "subscription", "serviceAccount", "pool", "schema", "apiKey", "lane"];
 const PAGES = { dispatchJob: "jobs", event: "events", lane: "lanes" };
 
-export async function audit({ find }) {
-  const wanted = { entity: "", entityId: "" };
+export async function audit({ parameters, find }) {
+  const wanted = { entity: "", entityId: "", ...Object.fromEntries(parameters) };
   const list = pages((cursor) => get("/audit-log", { ...wanted, cursor }), shown);
   const id = h("input", {
     type: "search",
     placeholder: "Id",
     "aria-label": "Id of the thing",
+    value: wanted.entityId,
     maxlength: 255,
     spellcheck: "false",
   });
@@ -24,15 +25,19 @@ export async function audit({ find }) {
       "aria-label": "Kind of thing",
       onchange: () => {
         wanted.entity = entity.value;
-        list.first();
+        look();
       },
     },
     h("option", { value: "" }, "everything"),
-    ENTITIES.map((name) => h("option", { value: name }, name)),
+    ENTITIES.map((name) => h("option", { value: name, selected: name === wanted.entity }, name)),
   );
   const submit = (event) => {
     event.preventDefault();
     wanted.entityId = id.value.trim();
+    look();
+  };
+  const look = () => {
+    keep("/audit", wanted);
     list.first();
   };
   find(() => id.focus());

@@ -34,3 +34,9 @@ export function say(node, text) {
 
 /** Shows the page again, as if it had just been opened. */
 export const again = () => dispatchEvent(new HashChangeEvent("hashchange"));
+
+/** What is looked for stands in the address, so that a link leads to it. */
+export function keep(path, wanted) {
+  const kept = Object.entries(wanted).filter(([, value]) => value);
+  history.replaceState(null, "", `#${path}${kept.length ? `?${new URLSearchParams(kept)}` : ""}`);
+}

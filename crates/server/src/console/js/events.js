@@ -2,7 +2,7 @@
 
 import { get, may, post, segment } from "./api.js";
 import { confirm } from "./dialog.js";
-import { again, h } from "./dom.js";
+import { again, h, keep } from "./dom.js";
 import { form } from "./form.js";
 import { button, code, empty, facts, heading, inputs, section, when } from "./parts.js";
 import { pages, table } from "./table.js";
@@ -31,6 +31,7 @@ export async function events({ parameters, find }) {
   const submit = (event) => {
     event.preventDefault();
     for (const input of filters) wanted[input.name] = input.value.trim();
+    keep("/events", wanted);
     list.first();
   };
   find(() => filters[0].focus());

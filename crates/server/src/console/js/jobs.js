@@ -2,7 +2,7 @@
 
 import { get, may, post, segment } from "./api.js";
 import { confirm } from "./dialog.js";
-import { h, put } from "./dom.js";
+import { h, keep, put } from "./dom.js";
 import { button, empty, heading, inputs, mark, roleTone, when } from "./parts.js";
 import { pages, table } from "./table.js";
 import { attempt, toast } from "./toast.js";
@@ -53,8 +53,7 @@ export async function jobs({ parameters, find }) {
   };
 
   function look() {
-    const kept = Object.entries(wanted).filter(([, value]) => value);
-    history.replaceState(null, "", `#/jobs${kept.length ? `?${new URLSearchParams(kept)}` : ""}`);
+    keep("/jobs", wanted);
     press();
     return list.first();
   }

@@ -3,7 +3,7 @@
 // What is looked for stands in the address, so that a row's page leads back to the same list.
 
 import { get, may, peek, segment } from "./api.js";
-import { h, put } from "./dom.js";
+import { h, keep, put } from "./dom.js";
 import { button, mark, notice, roleTone, when } from "./parts.js";
 import { bar, nothing, query, tabs as byState } from "./search.js";
 import { pages, table } from "./table.js";
@@ -29,10 +29,8 @@ export function finder(page, here, about) {
   const list = pages(ask, shown, () => chosen.size > 0 || document.hidden);
 
   function look() {
-    const kept = Object.entries(wanted).filter(
-      ([name, value]) => value && !(name === "order" && value === "newest") && !(name === "by" && !wanted.text),
-    );
-    history.replaceState(null, "", `#${here}${kept.length ? `?${new URLSearchParams(kept)}` : ""}`);
+    const { order, by } = wanted;
+    keep(here, { ...wanted, order: order !== "newest" && order, by: wanted.text && by });
     return list.first();
   }
 
