@@ -69,7 +69,7 @@ fn swept_in(row: &RowView, contract: &Contract, state: StateId) -> Option<i64> {
         contract.sweeps.iter().filter(|sweep| sweep.from.contains(&state) && contract.is_ready(sweep.to));
     let mut times = lets_in.filter_map(|sweep| match &sweep.when {
         When::At { column } => Moment::found(row.column(column)?),
-        When::Always | When::OlderThan { .. } => None,
+        When::Always | When::OlderThan { .. } | When::Before { .. } => None,
     });
     let left = Moment::from_micros(row.read_at).micros_until(times.next()?);
     i64::try_from(left).ok().filter(|micros| *micros > 0)
