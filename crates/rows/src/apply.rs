@@ -94,7 +94,7 @@ fn set(
             }
         }
         Set::Never => Value::Int(NEVER),
-        Set::Increment => Value::Int(int(old).unwrap_or(0) + 1),
+        Set::Increment => Value::Int(int(old).unwrap_or(0).saturating_add(1)),
         Set::Decrement => Value::Int((int(old).unwrap_or(0) - 1).max(0)),
         Set::Worker => text(given.worker),
         Set::Reason => given.reason.map_or(Value::Null, text),

@@ -173,8 +173,9 @@ impl DynamoStore {
     pub(crate) async fn extend_one(&self, held: &Lease) -> Result<Option<Lease>, Error> {
         let Some(before) = self.leased(held).await? else { return Ok(None) };
         let nothing = Detail::new();
-        let mut row = extended(&self.contract, self.stage(), &before.row, &self.given(&nothing, None));
-        self.move_time_on(&before.row, &mut row);
+        let given = self.given(&nothing, None);
+        let mut row = extended(&self.contract, self.stage(), &before.row, &given);
+        self.move_time_on(&before.row, &mut row, given.now);
         let statement = self.target.update_meta(&self.layout, &before, &row, before.ttl);
         let within = self.stage().lease.duration / 4;
         match self.database.write("extend a lease", &[statement], within).await? {

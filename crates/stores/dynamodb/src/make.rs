@@ -14,6 +14,9 @@ use crate::record::Record;
 use crate::statement::{Statement, text};
 use crate::store::DynamoStore;
 
+/// Microseconds that a record's time may be ahead of the clock and still be followed.
+const MOST_AHEAD: i64 = 60_000_000;
+
 /// What becomes of the records of the states left and reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
@@ -44,7 +47,7 @@ impl DynamoStore {
         given: &Given<'_>,
     ) -> Result<Option<Record>, Error> {
         let mut row = moved(&self.contract, step, &before.row, given, &mut 0);
-        self.move_time_on(&before.row, &mut row);
+        self.move_time_on(&before.row, &mut row, given.now);
         debug_assert!(
             step.to.is_none() || state_of(&self.contract, &row) == step.to,
             "a move's writes satisfy its target"
@@ -73,15 +76,12 @@ impl DynamoStore {
         Record { id: before.id.clone(), row, updated, ttl, legacy_ttl: false }
     }
 
-    /// Every move has a time of its own, later than the one before it: it is what tells claims apart.
-    pub(crate) fn move_time_on(&self, before: &Row, after: &mut Row) {
+    /// Every move has a time of its own, later than the one before it: it is what tells claims apart. One that is far ahead of
+    /// the clock is not followed: it differs anyway, and the lease would run until then.
+    pub(crate) fn move_time_on(&self, before: &Row, after: &mut Row, now: i64) {
         let old = before.get(&self.layout.updated).and_then(int);
-        let new = after.get(&self.layout.updated).and_then(int);
-        if let (Some(old), Some(new)) = (old, new)
-            && new <= old
-        {
-            after.insert(self.layout.updated.clone(), Value::Int(old + 1));
-        }
+        let followed = old.filter(|old| (now..=now + MOST_AHEAD).contains(old));
+        after.insert(self.layout.updated.clone(), Value::Int(followed.map_or(now, |old| old + 1)));
     }
 
     /// The states whose records must be told of another time to live: with their own they would outlive `_META`.

@@ -153,3 +153,33 @@ put('z-1', 'TELEPORTED')
     let told = postrider_seams::Inspect::strange(&*send).await.unwrap();
     assert!(told.iter().any(|text| text.contains("1 records are in state `TELEPORTED`")), "{told:?}");
 }
+
+#[tokio::test]
+async fn e10_a_time_that_is_ahead_of_every_clock_does_not_prolong_the_lease() {
+    let world = World::new().await;
+    world.boto3("put('e-1', 'READY')").await;
+    written(&world, "UpdatedAt", "2090-01-01T00:00:00Z").await;
+    let send = world.open("send").await;
+    let claimed = claim(&send, 1).await.remove(0);
+    let meta = world.boto3("answer(all('e-1')['_META']['Attributes'])").await;
+    assert!(meta["UpdatedAt"].as_str().unwrap() < "2080", "its worker may die: {meta}");
+    assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Held]);
+}
+
+#[tokio::test]
+async fn e04_a_time_a_little_ahead_of_the_clock_is_followed_so_that_no_two_claims_look_alike() {
+    let world = World::new().await;
+    let program = "
+put('e-1', 'READY')
+soon = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() + 45))
+table.update_item(Key=dict(Id='e-1', Status='_META'), UpdateExpression='SET Attributes.UpdatedAt = :v',
+                  ExpressionAttributeValues={':v': soon})
+answer(soon)
+";
+    let soon = world.boto3(program).await;
+    let send = world.open("send").await;
+    claim(&send, 1).await;
+    let meta = world.boto3("answer(all('e-1')['_META']['Attributes'])").await;
+    let (soon, after) = (soon.as_str().unwrap(), meta["UpdatedAt"].as_str().unwrap());
+    assert_eq!(after, soon.replace('Z', ".000001Z"), "one tick later");
+}
