@@ -33,7 +33,7 @@ CREATE INDEX `emails_intake_claim` ON `emails` (`status`, `updated_at`, `id`);
 -- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
 -- intake: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
+SELECT CAST(t.`id` AS CHAR), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
 FROM `emails` AS t
 WHERE t.`status` = 'ACCEPTED'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -43,7 +43,7 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- intake: claim 1, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'INTAKING', t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+UPDATE `emails` AS t SET t.`status` = 'INTAKING', t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- intake: claim 1, step 3: [Held] -> Nothing
@@ -66,7 +66,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle delivered, uniform, step 2: [One(Outcome("eml_path")), Held] -> Nothing
-UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -84,7 +84,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- intake: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -102,7 +102,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -120,7 +120,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- intake: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -138,7 +138,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -156,7 +156,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- intake: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -174,7 +174,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -192,7 +192,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- intake: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -210,7 +210,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -228,7 +228,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- intake: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -246,7 +246,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -264,7 +264,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- intake: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -282,7 +282,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle released, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -300,7 +300,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- intake: settle released, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -318,7 +318,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- intake: extend, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+UPDATE `emails` AS t SET t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- intake: extend, step 3: [Held] -> Leases
@@ -344,7 +344,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- intake: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: reclaim, dead, step 4: [Held] -> Nothing
@@ -371,7 +371,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- intake: reclaim, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: reclaim, step 4: [Held] -> Nothing
@@ -395,7 +395,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- intake: spent, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'INVALID', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'INVALID', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: spent, step 4: [Held] -> Nothing
@@ -476,7 +476,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: requeue ids INVALID, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue ids INVALID, step 3: [Held] -> Nothing
@@ -493,7 +493,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: requeue ids SENT_SILENT, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue ids SENT_SILENT, step 3: [Held] -> Nothing
@@ -510,7 +510,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: requeue ids FAILED_SILENT, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue ids FAILED_SILENT, step 3: [Held] -> Nothing
@@ -534,7 +534,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- intake: requeue state INVALID, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue state INVALID, step 4: [Held] -> Nothing
@@ -558,7 +558,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- intake: requeue state SENT_SILENT, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue state SENT_SILENT, step 4: [Held] -> Nothing
@@ -582,7 +582,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- intake: requeue state FAILED_SILENT, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue state FAILED_SILENT, step 4: [Held] -> Nothing
@@ -599,7 +599,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: release ids INTAKING, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: release ids INTAKING, step 3: [Held] -> Nothing
@@ -623,7 +623,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- intake: release state INTAKING, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: release state INTAKING, step 4: [Held] -> Nothing
@@ -635,7 +635,7 @@ WHERE t.`id` IN ({held});
 -- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
 
 -- send: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
+SELECT CAST(t.`id` AS CHAR), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
 FROM `emails` AS t
 WHERE t.`status` = 'READY'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -645,7 +645,7 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- send: claim 1, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'PROCESSING', t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+UPDATE `emails` AS t SET t.`status` = 'PROCESSING', t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- send: claim 1, step 3: [Held] -> Nothing
@@ -665,7 +665,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle delivered, uniform, step 2: [One(Outcome("eml_path")), Held] -> Nothing
-UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -683,7 +683,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- send: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -701,7 +701,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -719,7 +719,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- send: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -737,7 +737,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -755,7 +755,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- send: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -773,7 +773,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -791,7 +791,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- send: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -809,7 +809,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -827,7 +827,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- send: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -845,7 +845,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -863,7 +863,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- send: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -881,7 +881,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle released, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -899,7 +899,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- send: settle released, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -917,7 +917,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- send: extend, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+UPDATE `emails` AS t SET t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- send: extend, step 3: [Held] -> Leases
@@ -943,7 +943,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- send: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: reclaim, dead, step 4: [Held] -> Nothing
@@ -970,7 +970,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- send: reclaim, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: reclaim, step 4: [Held] -> Nothing
@@ -994,7 +994,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- send: spent, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: spent, step 4: [Held] -> Nothing
@@ -1061,7 +1061,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: release ids PROCESSING, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: release ids PROCESSING, step 3: [Held] -> Nothing
@@ -1085,7 +1085,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- send: release state PROCESSING, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: release state PROCESSING, step 4: [Held] -> Nothing
@@ -1097,7 +1097,7 @@ WHERE t.`id` IN ({held});
 -- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- sent_callback: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
+SELECT CAST(t.`id` AS CHAR), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
 FROM `emails` AS t
 WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -1107,7 +1107,7 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- sent_callback: claim 1, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'CALLING-SENT-CALLBACK', t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+UPDATE `emails` AS t SET t.`status` = 'CALLING-SENT-CALLBACK', t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- sent_callback: claim 1, step 3: [Held] -> Nothing
@@ -1132,7 +1132,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle delivered, uniform, step 2: [One(Outcome("eml_path")), Held] -> Nothing
-UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1150,7 +1150,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- sent_callback: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`reason` = NULL, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1168,7 +1168,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1186,7 +1186,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- sent_callback: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1204,7 +1204,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1222,7 +1222,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- sent_callback: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1240,7 +1240,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1258,7 +1258,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- sent_callback: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1276,7 +1276,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1294,7 +1294,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- sent_callback: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1312,7 +1312,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1330,7 +1330,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- sent_callback: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1348,7 +1348,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle released, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1366,7 +1366,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- sent_callback: settle released, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1384,7 +1384,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- sent_callback: extend, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+UPDATE `emails` AS t SET t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- sent_callback: extend, step 3: [Held] -> Leases
@@ -1410,7 +1410,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- sent_callback: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, dead, step 4: [Held] -> Nothing
@@ -1437,7 +1437,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- sent_callback: reclaim, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, step 4: [Held] -> Nothing
@@ -1461,7 +1461,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- sent_callback: spent, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: spent, step 4: [Held] -> Nothing
@@ -1528,7 +1528,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: release ids CALLING-SENT-CALLBACK, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: release ids CALLING-SENT-CALLBACK, step 3: [Held] -> Nothing
@@ -1552,7 +1552,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- sent_callback: release state CALLING-SENT-CALLBACK, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: release state CALLING-SENT-CALLBACK, step 4: [Held] -> Nothing
@@ -1564,7 +1564,7 @@ WHERE t.`id` IN ({held});
 -- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- failed_callback: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` + 1 AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
+SELECT CAST(t.`id` AS CHAR), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
 FROM `emails` AS t
 WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -1574,7 +1574,7 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- failed_callback: claim 1, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'CALLING-FAILED-CALLBACK', t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+UPDATE `emails` AS t SET t.`status` = 'CALLING-FAILED-CALLBACK', t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- failed_callback: claim 1, step 3: [Held] -> Nothing
@@ -1599,7 +1599,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle delivered, uniform, step 2: [One(Outcome("eml_path")), Held] -> Nothing
-UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'FAILED-ACKNOWLEDGED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'FAILED-ACKNOWLEDGED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1617,7 +1617,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- failed_callback: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'FAILED-ACKNOWLEDGED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'FAILED-ACKNOWLEDGED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1635,7 +1635,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle retry, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1653,7 +1653,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- failed_callback: settle retry, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1671,7 +1671,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle dead, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1689,7 +1689,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- failed_callback: settle dead, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1707,7 +1707,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle rejected, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1725,7 +1725,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- failed_callback: settle rejected, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1743,7 +1743,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle skipped, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1761,7 +1761,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- failed_callback: settle skipped, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1779,7 +1779,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1797,7 +1797,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- failed_callback: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1815,7 +1815,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle released, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1833,7 +1833,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- failed_callback: settle released, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1851,7 +1851,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- failed_callback: extend, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`updated_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`updated_at` + INTERVAL 1 SECOND, UTC_TIMESTAMP(6))) AS DATETIME(0)), t.`version` = t.`version` + 1
+UPDATE `emails` AS t SET t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- failed_callback: extend, step 3: [Held] -> Leases
@@ -1877,7 +1877,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- failed_callback: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: reclaim, dead, step 4: [Held] -> Nothing
@@ -1904,7 +1904,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- failed_callback: reclaim, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: reclaim, step 4: [Held] -> Nothing
@@ -1928,7 +1928,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- failed_callback: spent, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: spent, step 4: [Held] -> Nothing
@@ -1983,7 +1983,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: requeue ids INVALID, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: requeue ids INVALID, step 3: [Held] -> Nothing
@@ -2000,7 +2000,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: requeue ids SENT_SILENT, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: requeue ids SENT_SILENT, step 3: [Held] -> Nothing
@@ -2026,7 +2026,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- failed_callback: requeue state INVALID, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: requeue state INVALID, step 4: [Held] -> Nothing
@@ -2050,7 +2050,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- failed_callback: requeue state SENT_SILENT, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: requeue state SENT_SILENT, step 4: [Held] -> Nothing
@@ -2069,7 +2069,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: release ids CALLING-FAILED-CALLBACK, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: release ids CALLING-FAILED-CALLBACK, step 3: [Held] -> Nothing
@@ -2093,7 +2093,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- failed_callback: release state CALLING-FAILED-CALLBACK, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = t.`version` + 1, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: release state CALLING-FAILED-CALLBACK, step 4: [Held] -> Nothing

@@ -127,7 +127,7 @@ ORDER BY t."updated_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'INTAKING', "updated_at" = GREATEST(now(), t."updated_at" + interval '1 microseconds'), "version" = t."version" + 1
+UPDATE "emails" AS t SET "status" = 'INTAKING', "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -145,7 +145,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[]);
 
 -- intake: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'READY', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'READY', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -159,7 +159,7 @@ FROM moved AS t;
 
 -- intake: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'READY', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'READY', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -174,7 +174,7 @@ FROM moved AS t;
 
 -- intake: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $2::text, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $2::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($3::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($4::text)::integer
@@ -188,7 +188,7 @@ FROM moved AS t;
 
 -- intake: settle retry, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -203,7 +203,7 @@ FROM moved AS t;
 
 -- intake: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -217,7 +217,7 @@ FROM moved AS t;
 
 -- intake: settle dead, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -232,7 +232,7 @@ FROM moved AS t;
 
 -- intake: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -246,7 +246,7 @@ FROM moved AS t;
 
 -- intake: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -261,7 +261,7 @@ FROM moved AS t;
 
 -- intake: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -275,7 +275,7 @@ FROM moved AS t;
 
 -- intake: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -290,7 +290,7 @@ FROM moved AS t;
 
 -- intake: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -304,7 +304,7 @@ FROM moved AS t;
 
 -- intake: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -319,7 +319,7 @@ FROM moved AS t;
 
 -- intake: settle released, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -333,7 +333,7 @@ FROM moved AS t;
 
 -- intake: settle released, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -347,7 +347,7 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- intake: extend: [Array(Id), Array(Fence(0))] -> Leases
-UPDATE "emails" AS t SET "updated_at" = GREATEST(now(), t."updated_at" + interval '1 microseconds'), "version" = t."version" + 1
+UPDATE "emails" AS t SET "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -365,7 +365,7 @@ ORDER BY t."updated_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -386,7 +386,7 @@ ORDER BY t."updated_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -405,7 +405,7 @@ WHERE t."status" = 'ACCEPTED'
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'INVALID', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'INVALID', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -487,7 +487,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INVALID'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -505,7 +505,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -523,7 +523,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -542,7 +542,7 @@ WHERE t."status" = 'INVALID'
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -561,7 +561,7 @@ WHERE t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -580,7 +580,7 @@ WHERE t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -598,7 +598,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -617,7 +617,7 @@ WHERE t."status" = 'INTAKING'
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -640,7 +640,7 @@ ORDER BY t."updated_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'PROCESSING', "updated_at" = GREATEST(now(), t."updated_at" + interval '1 microseconds'), "version" = t."version" + 1
+UPDATE "emails" AS t SET "status" = 'PROCESSING', "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -655,7 +655,7 @@ ORDER BY p.o0, p.o1;
 
 -- send: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -669,7 +669,7 @@ FROM moved AS t;
 
 -- send: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -684,7 +684,7 @@ FROM moved AS t;
 
 -- send: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $2::text, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $2::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($3::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($4::text)::integer
@@ -698,7 +698,7 @@ FROM moved AS t;
 
 -- send: settle retry, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -713,7 +713,7 @@ FROM moved AS t;
 
 -- send: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = $1::text, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -727,7 +727,7 @@ FROM moved AS t;
 
 -- send: settle dead, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -742,7 +742,7 @@ FROM moved AS t;
 
 -- send: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = $1::text, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -756,7 +756,7 @@ FROM moved AS t;
 
 -- send: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -771,7 +771,7 @@ FROM moved AS t;
 
 -- send: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = $1::text, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -785,7 +785,7 @@ FROM moved AS t;
 
 -- send: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -800,7 +800,7 @@ FROM moved AS t;
 
 -- send: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -814,7 +814,7 @@ FROM moved AS t;
 
 -- send: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -829,7 +829,7 @@ FROM moved AS t;
 
 -- send: settle released, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -843,7 +843,7 @@ FROM moved AS t;
 
 -- send: settle released, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -857,7 +857,7 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: extend: [Array(Id), Array(Fence(0))] -> Leases
-UPDATE "emails" AS t SET "updated_at" = GREATEST(now(), t."updated_at" + interval '1 microseconds'), "version" = t."version" + 1
+UPDATE "emails" AS t SET "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -875,7 +875,7 @@ ORDER BY t."updated_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -896,7 +896,7 @@ ORDER BY t."updated_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -915,7 +915,7 @@ WHERE t."status" = 'READY'
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -983,7 +983,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1002,7 +1002,7 @@ WHERE t."status" = 'PROCESSING'
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1025,7 +1025,7 @@ ORDER BY t."updated_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'CALLING-SENT-CALLBACK', "updated_at" = GREATEST(now(), t."updated_at" + interval '1 microseconds'), "version" = t."version" + 1
+UPDATE "emails" AS t SET "status" = 'CALLING-SENT-CALLBACK', "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1045,7 +1045,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[]);
 
 -- sent_callback: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "reason" = NULL, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1059,7 +1059,7 @@ FROM moved AS t;
 
 -- sent_callback: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "reason" = NULL, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1074,7 +1074,7 @@ FROM moved AS t;
 
 -- sent_callback: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $2::text, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $2::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($3::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($4::text)::integer
@@ -1088,7 +1088,7 @@ FROM moved AS t;
 
 -- sent_callback: settle retry, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1103,7 +1103,7 @@ FROM moved AS t;
 
 -- sent_callback: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1117,7 +1117,7 @@ FROM moved AS t;
 
 -- sent_callback: settle dead, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1132,7 +1132,7 @@ FROM moved AS t;
 
 -- sent_callback: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1146,7 +1146,7 @@ FROM moved AS t;
 
 -- sent_callback: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1161,7 +1161,7 @@ FROM moved AS t;
 
 -- sent_callback: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1175,7 +1175,7 @@ FROM moved AS t;
 
 -- sent_callback: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1190,7 +1190,7 @@ FROM moved AS t;
 
 -- sent_callback: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1204,7 +1204,7 @@ FROM moved AS t;
 
 -- sent_callback: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1219,7 +1219,7 @@ FROM moved AS t;
 
 -- sent_callback: settle released, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1233,7 +1233,7 @@ FROM moved AS t;
 
 -- sent_callback: settle released, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1247,7 +1247,7 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- sent_callback: extend: [Array(Id), Array(Fence(0))] -> Leases
-UPDATE "emails" AS t SET "updated_at" = GREATEST(now(), t."updated_at" + interval '1 microseconds'), "version" = t."version" + 1
+UPDATE "emails" AS t SET "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1265,7 +1265,7 @@ ORDER BY t."updated_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1286,7 +1286,7 @@ ORDER BY t."updated_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1305,7 +1305,7 @@ WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1373,7 +1373,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1392,7 +1392,7 @@ WHERE t."status" = 'CALLING-SENT-CALLBACK'
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1415,7 +1415,7 @@ ORDER BY t."updated_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'CALLING-FAILED-CALLBACK', "updated_at" = GREATEST(now(), t."updated_at" + interval '1 microseconds'), "version" = t."version" + 1
+UPDATE "emails" AS t SET "status" = 'CALLING-FAILED-CALLBACK', "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1435,7 +1435,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[]);
 
 -- failed_callback: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'FAILED-ACKNOWLEDGED', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'FAILED-ACKNOWLEDGED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1449,7 +1449,7 @@ FROM moved AS t;
 
 -- failed_callback: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'FAILED-ACKNOWLEDGED', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'FAILED-ACKNOWLEDGED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -1464,7 +1464,7 @@ FROM moved AS t;
 
 -- failed_callback: settle retry, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1478,7 +1478,7 @@ FROM moved AS t;
 
 -- failed_callback: settle retry, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -1493,7 +1493,7 @@ FROM moved AS t;
 
 -- failed_callback: settle dead, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1507,7 +1507,7 @@ FROM moved AS t;
 
 -- failed_callback: settle dead, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -1522,7 +1522,7 @@ FROM moved AS t;
 
 -- failed_callback: settle rejected, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1536,7 +1536,7 @@ FROM moved AS t;
 
 -- failed_callback: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -1551,7 +1551,7 @@ FROM moved AS t;
 
 -- failed_callback: settle skipped, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1565,7 +1565,7 @@ FROM moved AS t;
 
 -- failed_callback: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -1580,7 +1580,7 @@ FROM moved AS t;
 
 -- failed_callback: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1594,7 +1594,7 @@ FROM moved AS t;
 
 -- failed_callback: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -1609,7 +1609,7 @@ FROM moved AS t;
 
 -- failed_callback: settle released, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1623,7 +1623,7 @@ FROM moved AS t;
 
 -- failed_callback: settle released, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -1637,7 +1637,7 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- failed_callback: extend: [Array(Id), Array(Fence(0))] -> Leases
-UPDATE "emails" AS t SET "updated_at" = GREATEST(now(), t."updated_at" + interval '1 microseconds'), "version" = t."version" + 1
+UPDATE "emails" AS t SET "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -1655,7 +1655,7 @@ ORDER BY t."updated_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1676,7 +1676,7 @@ ORDER BY t."updated_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1695,7 +1695,7 @@ WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1751,7 +1751,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INVALID'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1769,7 +1769,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1790,7 +1790,7 @@ WHERE t."status" = 'INVALID'
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1809,7 +1809,7 @@ WHERE t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1829,7 +1829,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1848,7 +1848,7 @@ WHERE t."status" = 'CALLING-FAILED-CALLBACK'
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = t."version" + 1, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (

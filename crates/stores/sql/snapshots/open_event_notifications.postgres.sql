@@ -131,7 +131,7 @@ ORDER BY t."notification_id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "fanout_status" = 'pending', "locked_at" = GREATEST(now(), t."locked_at" + interval '1 microseconds'), "locked_by" = LEFT($2::text, 64)
+UPDATE "open_event_notifications" AS t SET "fanout_status" = 'pending', "locked_at" = CASE WHEN t."locked_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."locked_at" + interval '1 microseconds' ELSE now() END, "locked_by" = LEFT($2::text, 64)
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."created_at", t."dedupe_key", t."fanout_attempts", t."last_attempt_at", t."locked_at", t."locked_by", t."notification_id", t."open_event_id", t."subscription_id")
 SELECT (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text, (t."fanout_attempts")::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."dedupe_key"), 0))::bigint, (t."created_at")::text, CASE WHEN octet_length(t."dedupe_key") <= 65536 THEN (t."dedupe_key")::text END, (t."notification_id")::text, (t."open_event_id")::text, (t."subscription_id")::text
@@ -286,7 +286,7 @@ WHERE t."notification_id" = v."id"
 RETURNING (t."notification_id")::bigint;
 
 -- notify: extend: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Leases
-UPDATE "open_event_notifications" AS t SET "locked_at" = GREATEST(now(), t."locked_at" + interval '1 microseconds')
+UPDATE "open_event_notifications" AS t SET "locked_at" = CASE WHEN t."locked_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."locked_at" + interval '1 microseconds' ELSE now() END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[]) AS v("id", "f0", "f1")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL

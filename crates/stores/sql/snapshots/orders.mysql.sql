@@ -15,7 +15,7 @@ CREATE INDEX `Order_done_purge` ON `Order` (`select`, `tenant`, `createdAt`);
 -- mail: layout Layout { integer_id: false, fences: 2, claim_time: Some(1), pool: 8, fields: ["headers", "html", "subject", "to"], joined: [] }
 
 -- mail: claim 1, step 1: [Owner, Limit] -> Rows
-SELECT CAST(t.`orderId` AS CHAR), CAST(LEFT(?, 40) AS CHAR), CAST(CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`lastAttemptAt` + INTERVAL 1000 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(3)) AS CHAR), CAST(COALESCE(t.`tries`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`nextAttemptAt`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`createdAt`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`meta`), 0) + COALESCE(LENGTH(t.`bodyHtml`), 0) + COALESCE(LENGTH(t.`order`), 0) + COALESCE(LENGTH(t.`to`), 0) AS SIGNED), CASE WHEN LENGTH(t.`meta`) <= 65536 THEN CAST(t.`meta` AS CHAR) END, CASE WHEN LENGTH(t.`bodyHtml`) <= 65536 THEN t.`bodyHtml` END, CASE WHEN LENGTH(t.`order`) <= 65536 THEN t.`order` END, CASE WHEN LENGTH(t.`to`) <= 65536 THEN t.`to` END
+SELECT CAST(t.`orderId` AS CHAR), CAST(LEFT(?, 40) AS CHAR), CAST(CAST(CASE WHEN t.`lastAttemptAt` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1000 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`lastAttemptAt` + INTERVAL 1000 MICROSECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(3)) AS CHAR), CAST(COALESCE(t.`tries`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`nextAttemptAt`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`createdAt`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`meta`), 0) + COALESCE(LENGTH(t.`bodyHtml`), 0) + COALESCE(LENGTH(t.`order`), 0) + COALESCE(LENGTH(t.`to`), 0) AS SIGNED), CASE WHEN LENGTH(t.`meta`) <= 65536 THEN CAST(t.`meta` AS CHAR) END, CASE WHEN LENGTH(t.`bodyHtml`) <= 65536 THEN t.`bodyHtml` END, CASE WHEN LENGTH(t.`order`) <= 65536 THEN t.`order` END, CASE WHEN LENGTH(t.`to`) <= 65536 THEN t.`to` END
 FROM `Order` AS t
 WHERE t.`select` = 0
   AND (t.`nextAttemptAt` IS NULL OR t.`nextAttemptAt` <= UTC_TIMESTAMP(6))
@@ -226,7 +226,7 @@ WHERE t.`orderId` = v.`id`
 FOR UPDATE;
 
 -- mail: extend, step 2: [Held] -> Nothing
-UPDATE `Order` AS t SET t.`lastAttemptAt` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`lastAttemptAt` + INTERVAL 1000 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(3))
+UPDATE `Order` AS t SET t.`lastAttemptAt` = CAST(CASE WHEN t.`lastAttemptAt` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1000 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`lastAttemptAt` + INTERVAL 1000 MICROSECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(3))
 WHERE t.`orderId` IN ({held});
 
 -- mail: extend, step 3: [Held] -> Leases

@@ -55,7 +55,7 @@ ORDER BY t."rank" DESC NULLS LAST, COALESCE(t."nextAttemptAt", '-infinity'), t."
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "Order" AS t SET "select" = 1, "lastAttemptAt" = GREATEST(((now()) AT TIME ZONE 'utc'), t."lastAttemptAt" + interval '1000 microseconds'), "group" = LEFT($2::text, 40)
+UPDATE "Order" AS t SET "select" = 1, "lastAttemptAt" = CASE WHEN t."lastAttemptAt" BETWEEN ((now()) AT TIME ZONE 'utc') - interval '1000 microseconds' AND ((now()) AT TIME ZONE 'utc') + interval '60 seconds' THEN t."lastAttemptAt" + interval '1000 microseconds' ELSE ((now()) AT TIME ZONE 'utc') END, "group" = LEFT($2::text, 40)
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."bodyHtml", t."createdAt", t."group", t."lastAttemptAt", t."meta", t."nextAttemptAt", t."order", t."orderId", t."rank", t."to", t."tries")
 SELECT (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text, (COALESCE(t."tries", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."nextAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint END, CASE WHEN isfinite(t."createdAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."createdAt") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."meta"::text), 0) + COALESCE(octet_length(t."bodyHtml"), 0) + COALESCE(octet_length(t."order"), 0) + COALESCE(octet_length(t."to"), 0))::bigint, CASE WHEN octet_length(t."meta"::text) <= 65536 THEN (t."meta")::text END, CASE WHEN octet_length(t."bodyHtml") <= 65536 THEN (t."bodyHtml")::text END, CASE WHEN octet_length(t."order") <= 65536 THEN (t."order")::text END, CASE WHEN octet_length(t."to") <= 65536 THEN (t."to")::text END
@@ -187,7 +187,7 @@ WHERE t."orderId" = v."id"
 RETURNING (t."orderId")::text;
 
 -- mail: extend: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Leases
-UPDATE "Order" AS t SET "lastAttemptAt" = GREATEST(((now()) AT TIME ZONE 'utc'), t."lastAttemptAt" + interval '1000 microseconds')
+UPDATE "Order" AS t SET "lastAttemptAt" = CASE WHEN t."lastAttemptAt" BETWEEN ((now()) AT TIME ZONE 'utc') - interval '1000 microseconds' AND ((now()) AT TIME ZONE 'utc') + interval '60 seconds' THEN t."lastAttemptAt" + interval '1000 microseconds' ELSE ((now()) AT TIME ZONE 'utc') END
 FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[]) AS v("id", "f0", "f1")
 WHERE t."orderId" = v."id"
   AND t."select" IS NOT DISTINCT FROM 1

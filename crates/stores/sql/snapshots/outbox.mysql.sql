@@ -40,7 +40,7 @@ CREATE INDEX `outbox_delivered_purge` ON `outbox` (`status`, `processed_at`);
 -- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic", "traceparent"], joined: [] }
 
 -- publish: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END
+SELECT CAST(t.`id` AS SIGNED), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END
 FROM `outbox` AS t
 WHERE t.`status` = 'PENDING'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -52,7 +52,7 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- publish: claim 1, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`claimed_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)), t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(CASE WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`claimed_at` + INTERVAL 1 MICROSECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(6)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: claim groups from the start 1: [Fresh, Jumps] -> Groups
@@ -75,7 +75,7 @@ ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
 -- publish: claim groups from the start 2, step 2: [Group, Group, Run] -> Run
-SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN t.`status` = 'PROCESSING' THEN -1 WHEN ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) THEN 1 ELSE 0 END
+SELECT CAST(t.`id` AS SIGNED), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN t.`status` = 'PROCESSING' THEN -1 WHEN ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) THEN 1 ELSE 0 END
 FROM `outbox` AS t
 WHERE t.`live_group` = ? AND t.`live_group` IS NOT NULL AND NOT EXISTS (SELECT 1 FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' AND t.`live_group` = ?)
 ORDER BY t.`created_at`, t.`id`
@@ -83,7 +83,7 @@ LIMIT ?
 FOR UPDATE;
 
 -- publish: claim groups from the start 2, step 3: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`claimed_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)), t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(CASE WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`claimed_at` + INTERVAL 1 MICROSECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(6)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: claim groups from the cursor 1: [Fresh, Cursor, Jumps] -> Groups
@@ -106,7 +106,7 @@ ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
 -- publish: claim groups from the cursor 2, step 2: [Group, Group, Run] -> Run
-SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` + 1 AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN t.`status` = 'PROCESSING' THEN -1 WHEN ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) THEN 1 ELSE 0 END
+SELECT CAST(t.`id` AS SIGNED), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN t.`status` = 'PROCESSING' THEN -1 WHEN ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) THEN 1 ELSE 0 END
 FROM `outbox` AS t
 WHERE t.`live_group` = ? AND t.`live_group` IS NOT NULL AND NOT EXISTS (SELECT 1 FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' AND t.`live_group` = ?)
 ORDER BY t.`created_at`, t.`id`
@@ -114,7 +114,7 @@ LIMIT ?
 FOR UPDATE;
 
 -- publish: claim groups from the cursor 2, step 3: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`claimed_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)), t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(CASE WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`claimed_at` + INTERVAL 1 MICROSECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(6)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: load: [Ids] -> Other
@@ -131,7 +131,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle delivered, uniform, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'DELIVERED', t.`last_error` = NULL, t.`processed_at` = UTC_TIMESTAMP(6), t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'DELIVERED', t.`last_error` = NULL, t.`processed_at` = UTC_TIMESTAMP(6), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -143,7 +143,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- publish: settle delivered, each, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'DELIVERED', t.`last_error` = NULL, t.`processed_at` = UTC_TIMESTAMP(6), t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'DELIVERED', t.`last_error` = NULL, t.`processed_at` = UTC_TIMESTAMP(6), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -155,7 +155,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = ?, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -167,7 +167,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- publish: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -179,7 +179,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = ?, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -191,7 +191,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- publish: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -203,7 +203,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = ?, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -215,7 +215,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- publish: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -227,7 +227,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = ?, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -239,7 +239,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- publish: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -251,7 +251,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -263,7 +263,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- publish: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -275,7 +275,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle released, uniform, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -287,7 +287,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- publish: settle released, each, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
@@ -299,7 +299,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- publish: extend, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`claimed_at` = CAST(GREATEST(UTC_TIMESTAMP(6), COALESCE(t.`claimed_at` + INTERVAL 1 MICROSECOND, UTC_TIMESTAMP(6))) AS DATETIME(6)), t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`claimed_at` = CAST(CASE WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`claimed_at` + INTERVAL 1 MICROSECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(6)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: extend, step 3: [Held] -> Leases
@@ -344,7 +344,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- publish: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: reclaim, step 1: [Limit] -> Keys
@@ -365,7 +365,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- publish: reclaim, step 3: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = t.`retry_count` + 1, t.`last_error` = 'lease expired: the worker that held it is gone', t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = t.`retry_count` + 1, t.`last_error` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: spent, step 1: [Limit] -> Keys
@@ -384,7 +384,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- publish: spent, step 3: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`last_error` = COALESCE(t.`last_error`, 'attempts spent'), t.`status` = 'FAILED', t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`last_error` = COALESCE(t.`last_error`, 'attempts spent'), t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: purge 1, step 1: [Limit] -> Keys
@@ -436,7 +436,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: requeue ids FAILED, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = 0, t.`last_error` = NULL, t.`processed_at` = NULL, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = 0, t.`last_error` = NULL, t.`processed_at` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: requeue state FAILED, step 1: [Since, Since, Since, Limit] -> Keys
@@ -454,7 +454,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- publish: requeue state FAILED, step 3: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = 0, t.`last_error` = NULL, t.`processed_at` = NULL, t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = 0, t.`last_error` = NULL, t.`processed_at` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: release ids PROCESSING, step 1: [Ids] -> Keys
@@ -465,7 +465,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: release ids PROCESSING, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: release state PROCESSING, step 1: [Since, Since, Since, Limit] -> Keys
@@ -483,5 +483,5 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- publish: release state PROCESSING, step 3: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = t.`version` + 1
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});

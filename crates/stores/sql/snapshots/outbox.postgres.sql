@@ -81,7 +81,7 @@ ORDER BY t."created_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = GREATEST(now(), t."claimed_at" + interval '1 microseconds'), "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = CASE WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."claimed_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."traceparent", t."version")
 SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0) + COALESCE(octet_length(t."traceparent"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END, CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
@@ -143,7 +143,7 @@ SELECT y.k, y.place, y.ord FROM (
   FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
 WHERE y.ok),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = GREATEST(now(), t."claimed_at" + interval '1 microseconds'), "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = CASE WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."claimed_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM mine))
 RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."traceparent", t."version")
 SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0) + COALESCE(octet_length(t."traceparent"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END, CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
@@ -205,7 +205,7 @@ SELECT y.k, y.place, y.ord FROM (
   FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
 WHERE y.ok),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = GREATEST(now(), t."claimed_at" + interval '1 microseconds'), "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = CASE WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."claimed_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM mine))
 RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."traceparent", t."version")
 SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0) + COALESCE(octet_length(t."traceparent"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END, CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
@@ -218,14 +218,14 @@ FROM "outbox" AS t
 WHERE t."id" = ANY (($1::text[])::bigint[]);
 
 -- publish: settle delivered, uniform: [Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'DELIVERED', "last_error" = NULL, "processed_at" = now(), "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'DELIVERED', "last_error" = NULL, "processed_at" = now(), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle delivered, each: [Array(Id), Array(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'DELIVERED', "last_error" = NULL, "processed_at" = now(), "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'DELIVERED', "last_error" = NULL, "processed_at" = now(), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -233,14 +233,14 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- publish: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now() + make_interval(secs => $1::float8), "retry_count" = t."retry_count" + 1, "last_error" = $2::text, "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now() + make_interval(secs => $1::float8), "retry_count" = t."retry_count" + 1, "last_error" = $2::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($3::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($4::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle retry, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now() + make_interval(secs => v."delay"), "retry_count" = t."retry_count" + 1, "last_error" = v."reason", "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now() + make_interval(secs => v."delay"), "retry_count" = t."retry_count" + 1, "last_error" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -248,14 +248,14 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- publish: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = $1::text, "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($2::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle dead, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = v."reason", "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -263,14 +263,14 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- publish: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = $1::text, "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($2::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = v."reason", "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -278,14 +278,14 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- publish: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = $1::text, "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($2::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = v."reason", "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -293,14 +293,14 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- publish: settle deferred, uniform: [One(Delay), Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($2::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay)] -> Keys
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::float8[]) AS v("id", "f0", "delay")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -308,14 +308,14 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- publish: settle released, uniform: [Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle released, each: [Array(Id), Array(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -323,7 +323,7 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- publish: extend: [Array(Id), Array(Fence(0))] -> Leases
-UPDATE "outbox" AS t SET "claimed_at" = GREATEST(now(), t."claimed_at" + interval '1 microseconds'), "version" = t."version" + 1
+UPDATE "outbox" AS t SET "claimed_at" = CASE WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."claimed_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -356,7 +356,7 @@ ORDER BY t."claimed_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -373,7 +373,7 @@ ORDER BY t."claimed_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now(), "retry_count" = t."retry_count" + 1, "last_error" = 'lease expired: the worker that held it is gone', "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now(), "retry_count" = t."retry_count" + 1, "last_error" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -388,7 +388,7 @@ WHERE t."status" = 'PENDING'
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "outbox" AS t SET "last_error" = COALESCE(t."last_error", 'attempts spent'), "status" = 'FAILED', "version" = t."version" + 1
+UPDATE "outbox" AS t SET "last_error" = COALESCE(t."last_error", 'attempts spent'), "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -452,7 +452,7 @@ WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'FAILED'
 FOR UPDATE),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now(), "retry_count" = 0, "last_error" = NULL, "processed_at" = NULL, "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now(), "retry_count" = 0, "last_error" = NULL, "processed_at" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -467,7 +467,7 @@ WHERE t."status" = 'FAILED'
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now(), "retry_count" = 0, "last_error" = NULL, "processed_at" = NULL, "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now(), "retry_count" = 0, "last_error" = NULL, "processed_at" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -481,7 +481,7 @@ WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
 FOR UPDATE),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -496,7 +496,7 @@ WHERE t."status" = 'PROCESSING'
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = t."version" + 1
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint

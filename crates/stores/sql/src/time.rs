@@ -1,7 +1,7 @@
 //! Times in SQL: the database's clock, compared with a column and written to it in the column's own form.
 //!
 //! Owns: every expression with a clock in it. Must not: let a worker's clock in. Invariant: what [`Table::later`]
-//! writes is later than what the column held, in the column's own precision.
+//! writes is not what the column held, in the column's own precision: it is later, unless that is far ahead of the clock.
 
 mod mysql;
 mod postgres;
@@ -14,6 +14,9 @@ use postrider_contract::Role;
 use crate::Dialect;
 use crate::column::Time;
 use crate::table::Table;
+
+/// Microseconds that a column may be ahead of the clock and still be followed.
+const MOST_AHEAD: i64 = 60_000_000;
 
 /// A distance from now.
 #[derive(Debug, Clone, PartialEq)]

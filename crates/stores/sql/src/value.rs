@@ -105,6 +105,10 @@ impl Draft<'_> {
                 format!("COALESCE({col}, {})", table.moment(column, &Shift::NOW))
             }
             Set::Never => table.never(column),
+            // A version that can grow no more begins again: a row that can't be claimed would hold up all the others.
+            Set::Increment if table.contract.column(Role::Version) == Some(column) => {
+                format!("CASE WHEN {number} < {} THEN {number} + 1 ELSE 1 END", i32::MAX)
+            }
             Set::Increment => format!("{number} + 1"),
             Set::Decrement => format!("CASE WHEN {col} > 0 THEN {col} - 1 ELSE 0 END"),
             Set::Worker => self.text_into(target, &self.worker(), false),

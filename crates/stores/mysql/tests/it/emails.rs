@@ -2,6 +2,9 @@
 
 use postrider_contract::Transition;
 use postrider_seams::store::{Held, Store as _, Want};
+use postrider_sql::bind::Given;
+use postrider_sql::run::Run as _;
+use postrider_sql::{Script, Step, Yields};
 use sqlx::Row as _;
 
 use crate::server::{Server, claim, settlement, with_database};
@@ -169,6 +172,85 @@ async fn e03_the_oldest_come_first_and_what_another_has_locked_is_passed_over() 
         assert_eq!(ids(&claim(&store, 9).await), ["d"], "what they hold is theirs");
         let ours = sqlx::query(query).bind("ACCEPTED").bind(9).fetch_all(&mut *theirs).await.expect("a read");
         assert!(ours.is_empty(), "and what we hold is ours: its move is in the transaction of the claim");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e10_a_claim_is_dated_by_the_clock_whatever_the_row_had() {
+    with_database(|server| async move {
+        let store = server.open("emails", "intake").await;
+        server.run("INSERT INTO emails (id, status, updated_at) VALUES ('e-1', 'ACCEPTED', '2037-01-01 00:00:00')").await;
+        // As old tables have it.
+        server.run("SET SESSION sql_mode = ''; INSERT INTO emails (id, status, updated_at) VALUES ('e-0', 'ACCEPTED', 0)").await;
+        let claimed = claim(&store, 1).await.remove(0);
+        assert_eq!(claimed.lease.id.to_string(), "e-0");
+        assert_eq!(claim(&store, 1).await.len(), 1);
+        let ahead = "SELECT COUNT(*) FROM emails WHERE updated_at > UTC_TIMESTAMP() + INTERVAL 1 MINUTE OR updated_at = 0";
+        assert_eq!(server.text(ahead).await.as_deref(), Some("0"), "its worker may die, and the lease is ten minutes");
+        assert_eq!(store.extend(std::slice::from_ref(&claimed.lease)).await.expect("extend").len(), 1);
+        assert_eq!(server.text(ahead).await.as_deref(), Some("0"));
+    })
+    .await;
+}
+
+/// A reclaim looks without a lock, and locks what it found: what is no longer so by then is left alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn e10_what_moved_between_the_look_and_the_lock_is_left_alone() {
+    with_database(|server| async move {
+        let database = server.database();
+        let store = server.open("emails", "intake").await;
+        let long_ago = "UTC_TIMESTAMP() - INTERVAL 1 DAY";
+        for (id, status, updated) in [
+            ("again", "INTAKING", "UTC_TIMESTAMP()"),
+            ("settled", "READY", long_ago),
+            ("stuck", "INTAKING", long_ago),
+        ] {
+            server
+                .run(&format!(
+                    "INSERT INTO emails (id, status, updated_at) VALUES ('{id}', '{status}', {updated})"
+                ))
+                .await;
+        }
+        let whole = store.opened().program.reclaim.clone().expect("a reclaim");
+        // The look of a moment ago, when all three were stuck.
+        let look = Step {
+            sql: "SELECT CAST(id AS CHAR) FROM emails".to_owned(),
+            binds: Vec::new(),
+            yields: Yields::Keys,
+        };
+        let steps = std::iter::once(look).chain(whole.steps[1..].iter().cloned()).collect();
+        let given = Given::limit("tester", 10);
+        let moved = database.run("reclaim", &Script { steps }, &given).await.expect("reclaim").moved();
+        assert_eq!(moved, 1);
+        let states = "SELECT GROUP_CONCAT(CONCAT(id, ' ', status, ' ', version) ORDER BY id) FROM emails";
+        assert_eq!(
+            server.text(states).await.as_deref(),
+            Some("again INTAKING 1,settled READY 1,stuck ACCEPTED 2")
+        );
+        assert_eq!(
+            server.text("SELECT GROUP_CONCAT(email_id) FROM email_statuses").await.as_deref(),
+            Some("stuck")
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e02_a_version_that_can_grow_no_more_holds_up_nobody() {
+    with_database(|server| async move {
+        let store = server.open("emails", "intake").await;
+        for (id, version) in [("last", i32::MAX), ("first", i32::MIN), ("usual", 1)] {
+            accept(&server, id, 0).await;
+            server.run(&format!("UPDATE emails SET version = {version} WHERE id = '{id}'")).await;
+        }
+        let claimed = claim(&store, 9).await;
+        assert_eq!(claimed.len(), 3);
+        let moves: Vec<_> = claimed.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
+        assert_eq!(store.settle(&moves).await.expect("settle"), [Held::Held; 3]);
+        let versions = "SELECT GROUP_CONCAT(CONCAT(id, ' ', status, ' ', version) ORDER BY id) FROM emails";
+        let expected = "first READY -2147483646,last READY 2,usual READY 3";
+        assert_eq!(server.text(versions).await.as_deref(), Some(expected));
     })
     .await;
 }

@@ -1,6 +1,6 @@
 //! MySQL and MariaDB: sessions run in UTC, so `DATETIME` and `TIMESTAMP` columns compare with `UTC_TIMESTAMP(6)`.
 
-use super::Shift;
+use super::{MOST_AHEAD, Shift};
 use crate::column::Time;
 
 pub(super) fn clock(shift: &Shift) -> String {
@@ -57,8 +57,12 @@ pub(super) fn later(form: Time, old: &str, moment: &str) -> String {
                 &format!("GREATEST({moment}, COALESCE({old} + INTERVAL 1000 MICROSECOND, {moment}))"),
             )
         }
+        // Only what is near the clock is followed: after a time in the far future a lease would run until then, and MySQL's zero
+        // can't be added to.
         Time::Zoned { digits } | Time::Zoneless { digits } => format!(
-            "CAST(GREATEST({moment}, COALESCE({old} {}, {moment})) AS DATETIME({digits}))",
+            "CAST(CASE WHEN {old} BETWEEN {moment} {} AND {moment} {} THEN {old} {} ELSE {moment} END AS DATETIME({digits}))",
+            interval(-form.tick()),
+            interval(MOST_AHEAD),
             interval(form.tick())
         ),
         Time::Found { .. } => moment.to_owned(),

@@ -1,6 +1,6 @@
 //! PostgreSQL: `now()` is the transaction's start, one moment for a whole statement.
 
-use super::Shift;
+use super::{MOST_AHEAD, Shift};
 use crate::column::Time;
 
 pub(super) fn clock(shift: &Shift) -> String {
@@ -43,7 +43,11 @@ pub(super) fn later(form: Time, old: &str, moment: &str) -> String {
             shaped(form, &greatest)
         }
         Time::Zoned { .. } | Time::Zoneless { .. } | Time::Found { .. } => {
-            format!("GREATEST({}, {old} {})", shaped(form, moment), interval(form.tick()))
+            // After a time in the far future a lease would run until then: only what is near the clock is followed.
+            let (now, tick) = (shaped(form, moment), form.tick());
+            let (back, ahead) = (interval(-tick), interval(MOST_AHEAD));
+            let near = format!("{old} BETWEEN {now} {back} AND {now} {ahead}");
+            format!("CASE WHEN {near} THEN {old} {} ELSE {now} END", interval(tick))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! SQLite has no time type: a column may hold text in several forms, or numbers, even mixed. All are read as
 //! milliseconds since the epoch, compared as such, and written back in the form that the row already uses.
 
-use super::Shift;
+use super::{MOST_AHEAD, Shift};
 use crate::column::{Fallback, Number, Time};
 
 /// Milliseconds since the epoch. The `+ 0` takes away the cast's affinity, which would keep an index on
@@ -62,5 +62,8 @@ pub(super) fn shaped(form: Time, millis: &str, found: &str) -> String {
 
 pub(super) fn later(form: Time, old: &str, millis: &str, found: &str) -> String {
     let tick = form.tick() / 1000;
-    shaped(form, &format!("max({millis}, COALESCE({} + {tick}, 0))", instant(form, old)), found)
+    let (old, ahead) = (instant(form, old), MOST_AHEAD / 1000);
+    // After a time in the far future a lease would run until then: only what is near the clock is followed.
+    let near = format!("{old} BETWEEN {millis} - {tick} AND {millis} + {ahead}");
+    shaped(form, &format!("CASE WHEN {near} THEN {old} + {tick} ELSE {millis} END"), found)
 }
