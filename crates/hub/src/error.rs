@@ -75,6 +75,11 @@ impl Error {
         Self::Invalid(vec![Fault::beside(name, message)])
     }
 
+    /// The store can't do this very request, however often it is asked.
+    pub(crate) fn is_permanent(&self) -> bool {
+        matches!(self, Self::Store(error) if error.class == store::Class::Permanent)
+    }
+
     pub fn conflict(field: &'static str, message: impl Into<String>) -> Self {
         Self::Conflict { field: Some(field), message: message.into() }
     }

@@ -99,8 +99,14 @@ impl Hub {
         let mut checked: Vec<Result<Draught, Error>> =
             new.into_iter().map(|new| new.checked(actor, &self.settings)).collect();
         self.check_references(actor, &mut checked).await?;
-        let drafts: Vec<(&Actor, &Draught)> = checked.iter().flatten().map(|draft| (actor, draft)).collect();
-        let (known, _) = write(self.database(), &drafts, Vec::new()).await?;
+        let known = match self.write_all(actor, &checked).await {
+            // Perhaps an id was taken: others cost nothing.
+            Err(error) if error.is_permanent() => {
+                checked.iter_mut().flatten().for_each(Draught::renew);
+                self.write_all(actor, &checked).await?
+            }
+            known => known?,
+        };
         let created: Vec<Outcome> = checked
             .into_iter()
             .map(|checked| {
@@ -114,6 +120,11 @@ impl Hub {
         });
         self.hand(fresh.collect()).await;
         Ok(created)
+    }
+
+    async fn write_all(&self, actor: &Actor, checked: &[Result<Draught, Error>]) -> Result<Known, Error> {
+        let drafts: Vec<(&Actor, &Draught)> = checked.iter().flatten().map(|draft| (actor, draft)).collect();
+        Ok(write(self.database(), &drafts, Vec::new()).await?.0)
     }
 }
 
@@ -146,15 +157,24 @@ pub(crate) fn insert_jobs(dialect: Dialect, drafts: &[&Draught], only: Option<&s
     if drafts.is_empty() {
         return Vec::new();
     }
-    let insert = Insert {
-        table: "dispatch_jobs",
-        columns: &COLUMNS,
-        computed: computed(dialect),
-        only: only.map(str::to_owned),
-        or_nothing: true,
-    };
-    let rows = drafts.iter().map(|draft| fresh(dialect, draft)).collect();
-    let mut statements = vec![insert.rows(dialect, rows)];
+    // A key that is taken has its job. An id that is taken, by a process that drew the same one, has another: then nothing
+    // may be left out, and the transaction fails.
+    let (keyed, keyless): (Vec<&Draught>, Vec<&Draught>) =
+        drafts.iter().partition(|draft| draft.new.idempotency_key.is_some());
+    let mut statements = Vec::new();
+    for (drafts, or_nothing) in [(keyed, true), (keyless, false)] {
+        let rows: Vec<Fresh> = drafts.into_iter().map(|draft| fresh(dialect, draft)).collect();
+        let insert = Insert {
+            table: "dispatch_jobs",
+            columns: &COLUMNS,
+            computed: computed(dialect),
+            only: only.map(str::to_owned),
+            or_nothing,
+        };
+        if !rows.is_empty() {
+            statements.push(insert.rows(dialect, rows));
+        }
+    }
     let metadata: Vec<Fresh> = drafts.iter().flat_map(|draft| metadata(draft)).collect();
     if !metadata.is_empty() {
         let columns =

@@ -96,9 +96,10 @@ impl Gathering {
         jobs.sort_by(|one, other| one.draft.new.idempotency_key.cmp(&other.draft.new.idempotency_key));
         match self.together(&jobs).await {
             Ok(answers) => tell(jobs, answers),
-            // Perhaps the fault of one: the others shall not pay for it.
-            Err(Error::Store(error)) if error.class == Class::Permanent && jobs.len() > 1 => {
-                for job in jobs {
+            // Perhaps the fault of one, or of an id: the others shall not pay for it.
+            Err(error) if error.is_permanent() => {
+                for mut job in jobs {
+                    job.draft.renew();
                     let alone = vec![job];
                     match self.together(&alone).await {
                         Ok(answers) => tell(alone, answers),

@@ -160,6 +160,13 @@ pub(crate) struct Draught {
     pub hash: String,
 }
 
+impl Draught {
+    /// Another id, before it is written again.
+    pub fn renew(&mut self) {
+        self.id = postrider_sql::bind::tsid();
+    }
+}
+
 impl NewJob {
     /// The least that a job has.
     pub fn to(code: &str, target: &str) -> Self {

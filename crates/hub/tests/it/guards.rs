@@ -1,9 +1,10 @@
 //! What a change must leave alone: everything but what it names, and what somebody else changed a moment before.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use postrider_hub::access::Role;
-use postrider_hub::job::{DispatchStatus, Filter};
+use postrider_hub::job::{Created, DispatchStatus, Filter};
 use postrider_hub::{Error, Hub, Settings};
 use postrider_sql::Dialect;
 use postrider_sql::plain::{Answers, Plain, Statement};
@@ -19,6 +20,7 @@ on_every_database!(
     j17_a_bulk_retry_leaves_all_others_alone,
     j17_a_bulk_retry_passes_over_what_has_moved_meanwhile,
     j17_a_change_touches_its_own_thing_alone,
+    j01_an_id_that_another_process_drew_costs_nobody_a_job,
 );
 
 /// What moves write.
@@ -135,6 +137,49 @@ async fn late(site: &Site, doing: &'static str, sql: String) -> Hub {
     let first = Statement { sql, args: Vec::new() };
     let database = Overtaken { database: Arc::clone(&site.database), doing, first };
     Hub::open(Arc::new(database), Settings::default(), None).await.expect("the hub opens")
+}
+
+/// Another process draws the same ids, once, and is first.
+struct Twin {
+    database: Arc<dyn Plain>,
+    came: AtomicBool,
+}
+
+impl Plain for Twin {
+    fn dialect(&self) -> Dialect {
+        self.database.dialect()
+    }
+
+    fn transact<'a>(&'a self, doing: &'a str, statements: &'a [Statement]) -> Answers<'a> {
+        Box::pin(async move {
+            if doing == "create dispatch jobs" && !self.came.swap(true, Ordering::Relaxed) {
+                let rows = statements[0].args[0].as_text().expect("the jobs as JSON");
+                let rows: Vec<serde_json::Value> = serde_json::from_str(rows).expect("JSON");
+                for id in rows.iter().filter_map(|row| row["id"].as_str()) {
+                    let sql = format!(
+                        "INSERT INTO dispatch_jobs (id, code, target_url, payload, client_id) \
+                         VALUES ('{id}', 'theirs', 'https://example.com/', 'theirs', 'other')"
+                    );
+                    self.database.transact("be first", &[Statement { sql, args: Vec::new() }]).await?;
+                }
+            }
+            self.database.transact(doing, statements).await
+        })
+    }
+}
+
+async fn j01_an_id_that_another_process_drew_costs_nobody_a_job(site: &Site) {
+    let twin = || async {
+        let database = Twin { database: Arc::clone(&site.database), came: AtomicBool::new(false) };
+        Hub::open(Arc::new(database), Settings::default(), None).await.expect("the hub opens")
+    };
+    let job = twin().await.create_job(&root(), plain("mine")).await.expect("a job").1;
+    assert_eq!((job.code.as_str(), job.client_id), ("mine", None));
+    let made = twin().await.create_jobs(&root(), vec![plain("mine"), plain("mine")]).await.expect("jobs");
+    assert!(made.iter().all(|one| matches!(one, Ok(Created::Fresh { .. }))), "{made:?}");
+    assert_eq!(site.count("dispatch_jobs WHERE code = 'mine'").await, 3);
+    let theirs = "dispatch_jobs WHERE code = 'theirs' AND payload = 'theirs' AND client_id = 'other'";
+    assert_eq!(site.count(theirs).await, 3, "theirs are as they wrote them");
 }
 
 async fn j02_a_move_that_comes_too_late_changes_nothing(site: &Site) {
