@@ -54,6 +54,20 @@ pub(super) fn holding(trial: &Trial) -> Vec<Hold> {
     modes(&trial.subject).into_iter().filter(|hold| *hold != Hold::Next).collect()
 }
 
+/// What so many columns say of a row's place. The first has pairs that only the second tells apart, and the second by itself
+/// would put the pairs in the wrong order: an order that forgets either is seen.
+fn places(seq: i64, columns: usize) -> Vec<i64> {
+    match columns {
+        1 => vec![seq],
+        _ => {
+            let pair = (seq + 1) / 2;
+            let mut places = vec![pair, seq - 4 * pair];
+            places.resize(columns, 0);
+            places
+        }
+    }
+}
+
 impl Trial {
     /// A ready row in its place in a group. Keys run against the order.
     pub(super) fn grouped(&self, group: &str, seq: i64, mode: Hold, now: i64) -> Row {
@@ -68,9 +82,9 @@ impl Trial {
             let value = values.iter().find(|(_, hold)| **hold == mode).map(|(value, _)| value);
             row.insert(column.clone(), Cell::text(value.expect("the contract has the mode")));
         }
-        for column in &rule.sequence {
+        for (column, place) in rule.sequence.iter().zip(places(seq, rule.sequence.len())) {
             let time = self.subject.time_columns().contains(column);
-            let cell = if time { Cell::Time(now - HOUR + seq * SECOND) } else { Cell::Int(seq) };
+            let cell = if time { Cell::Time(now - HOUR + place * SECOND) } else { Cell::Int(place) };
             row.insert(column.clone(), cell);
         }
         row
