@@ -123,6 +123,9 @@ pub struct MigrateArgs {
     /// Also the trigger that wakes workers at once (PostgreSQL)
     #[arg(long)]
     pub notify: bool,
+    /// Also the indexes by which the console finds rows of any age by their key, recipient or group
+    #[arg(long)]
+    pub search: bool,
     /// Only these lanes
     #[arg(value_name = "LANE")]
     pub lanes: Vec<String>,

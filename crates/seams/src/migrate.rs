@@ -9,6 +9,8 @@ use crate::store::Error;
 pub struct Options {
     /// Also the notification trigger, one per statement (PostgreSQL only; opt-in).
     pub notify: bool,
+    /// Also indexes for who looks for rows by their key, recipient or group (opt-in).
+    pub search: bool,
 }
 
 #[async_trait]

@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use postrider_seams::migrate::Options;
+use postrider_seams::migrate::{Migrate, Options};
+use postrider_seams::store::Error;
 use serde_json::json;
 
 use super::Desk;
@@ -17,7 +18,7 @@ use crate::wiring::Absent;
 
 pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Failure> {
     let desk = Desk::open_with(config, if args.print { Absent::Imagine } else { Absent::Make })?;
-    let options = Options { notify: args.notify };
+    let options = Options { notify: args.notify, search: args.search };
     let output = Output::new(args.json);
     let lanes = desk.lanes(&args.lanes)?;
     for (index, lane) in lanes.iter().enumerate() {
@@ -28,7 +29,7 @@ pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Fail
         } else {
             output.note(format_args!("lane `{name}`: preparing table `{table}`"));
             let what = format!("lane `{name}` ({} of {})", index + 1, lanes.len());
-            watched(&what, output, migration.apply(options)).await?
+            watched(&what, output, applied(&*migration, options)).await?
         };
         if statements.is_empty() {
             output.note(format_args!("lane `{name}`: nothing is missing"));
@@ -49,6 +50,15 @@ pub async fn run(config: Option<PathBuf>, args: &MigrateArgs) -> Result<(), Fail
         print(output, json!({ "api": store, "applied": !args.print }), &statements)?;
     }
     Ok(())
+}
+
+/// Indexes for who looks come when the table is there.
+async fn applied(migration: &dyn Migrate, options: Options) -> Result<Vec<String>, Error> {
+    let mut ran = migration.apply(Options { search: false, ..options }).await?;
+    if options.search {
+        ran.extend(migration.apply(options).await?);
+    }
+    Ok(ran)
 }
 
 fn print(output: Output, mut head: serde_json::Value, statements: &[String]) -> Result<(), Failure> {

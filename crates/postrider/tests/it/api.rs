@@ -1,6 +1,7 @@
 //! The API of the real binary: its tables, its first key, and what stays open.
 
 mod rows;
+mod search;
 
 use std::io::{Read as _, Write as _};
 

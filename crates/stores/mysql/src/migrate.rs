@@ -28,9 +28,9 @@ impl Migration {
     }
 
     /// What `verify` calls missing: the same, but for our own tables.
-    pub(crate) async fn missing(&self) -> Result<Vec<String>, Error> {
+    pub(crate) async fn missing(&self, options: Options) -> Result<Vec<String>, Error> {
         let found = shape::found(&self.database, &self.contract).await?;
-        migrate::missing(&self.contract, Dialect::Mysql, &found)
+        migrate::missing(&self.contract, Dialect::Mysql, &found, options)
     }
 
     async fn run_all(&self, statements: Vec<String>) -> Result<Vec<String>, Error> {
@@ -72,9 +72,9 @@ impl Migration {
 #[async_trait]
 impl Migrate for Migration {
     /// Nothing notifies here: there is no trigger to make.
-    async fn plan(&self, _: Options) -> Result<Vec<String>, Error> {
+    async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
         self.database.reach().await?;
-        let mut statements = self.missing().await?;
+        let mut statements = self.missing(options).await?;
         statements.extend(migrate::missing_own(Dialect::Mysql, shape::own_tables(&self.database).await?));
         Ok(statements)
     }

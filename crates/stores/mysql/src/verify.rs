@@ -1,6 +1,7 @@
 //! Compares table and contract, and asks the planner about the claim.
 
 use postrider_seams::inspect::Finding;
+use postrider_seams::migrate::Options;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::bind::Given;
@@ -24,7 +25,7 @@ impl MysqlTable {
         let facts = Facts {
             server: format!("{name} {version}"),
             claim_scan: self.claim_scan().await?,
-            missing: self.migration.missing().await?,
+            missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&self.database).await?,
             strange: self.opened.strange(&self.database).await?,
             notifies: false,

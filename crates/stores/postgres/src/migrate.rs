@@ -26,9 +26,9 @@ impl Migration {
     }
 
     /// What `verify` calls missing: the same, but for our own tables and the trigger.
-    pub(crate) async fn missing(&self) -> Result<Vec<String>, Error> {
+    pub(crate) async fn missing(&self, options: Options) -> Result<Vec<String>, Error> {
         let found = shape::found(&self.database, &self.contract).await?;
-        migrate::missing(&self.contract, Dialect::Postgres, &found)
+        migrate::missing(&self.contract, Dialect::Postgres, &found, options)
     }
 
     async fn run_all(&self, statements: Vec<String>) -> Result<Vec<String>, Error> {
@@ -66,7 +66,7 @@ impl Migration {
 impl Migrate for Migration {
     async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
         self.database.reach().await?;
-        let mut statements = self.missing().await?;
+        let mut statements = self.missing(options).await?;
         statements.extend(migrate::missing_own(Dialect::Postgres, shape::own_tables(&self.database).await?));
         if options.notify && !wake::has_trigger(&self.database, &self.contract).await? {
             statements.extend(ddl::notify(&self.contract));

@@ -1,12 +1,12 @@
 //! What a table looks like, from the catalog.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use postrider_contract::{Contract, Table};
 use postrider_seams::store::Error;
 use postrider_sql::ddl::Index;
 use postrider_sql::run::migrate::Found;
-use postrider_sql::{Shape, ShapeColumn, own};
+use postrider_sql::{Shape, ShapeColumn, ddl, own};
 
 use crate::connect::Database;
 use crate::error;
@@ -42,8 +42,8 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
     if columns.is_empty() {
         return Ok(None);
     }
-    let indexed = indexed(database, contract).await?;
-    let mut shape = Shape { columns, indexed, ..Shape::default() };
+    let (indexed, begun) = (indexed(database, contract).await?, begun(database, contract).await?);
+    let mut shape = Shape { columns, indexed, begun, ..Shape::default() };
     for table in contract.related_tables() {
         let found = self::columns(database, &quoted_path(table)).await?;
         if !found.is_empty() {
@@ -72,6 +72,20 @@ async fn indexed(database: &Database, contract: &Contract) -> Result<BTreeMap<St
         .await
         .map_err(|cause| error::classify(&database.place, "read the table's indexes", cause))?;
     Ok(found.into_iter().map(|(column, prefix)| (column, prefix.unwrap_or(false))).collect())
+}
+
+/// Columns that have the index of `migrate --search`: it is on an expression, and is known by its name.
+async fn begun(database: &Database, contract: &Contract) -> Result<BTreeSet<String>, Error> {
+    const NAMED: &str = "SELECT c.relname::text FROM pg_catalog.pg_index x \
+        JOIN pg_catalog.pg_class c ON c.oid = x.indexrelid \
+        WHERE x.indrelid = to_regclass($1) AND x.indisvalid AND x.indpred IS NULL";
+    let there: Vec<String> = sqlx::query_scalar(NAMED)
+        .bind(qualified(&contract.table))
+        .fetch_all(&database.pool)
+        .await
+        .map_err(|cause| error::classify(&database.place, "read the table's indexes", cause))?;
+    let named = ddl::search::names(contract).into_iter();
+    Ok(named.filter(|(_, name)| there.contains(name)).map(|(column, _)| column).collect())
 }
 
 async fn columns(database: &Database, table: &str) -> Result<Vec<ShapeColumn>, Error> {

@@ -1,6 +1,7 @@
 //! Compares table and contract, and asks the planner about the claim.
 
 use postrider_seams::inspect::Finding;
+use postrider_seams::migrate::Options;
 use postrider_seams::store::Error;
 use postrider_sql::Dialect;
 use postrider_sql::bind::Given;
@@ -22,7 +23,7 @@ impl PostgresTable {
         let facts = Facts {
             server: self.server().await?,
             claim_scan: self.claim_scan().await?,
-            missing: self.migration.missing().await?,
+            missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&self.database).await?,
             strange: self.opened.strange(&self.database).await?,
             notifies: self.waker.notifies(),

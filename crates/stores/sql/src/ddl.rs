@@ -5,6 +5,7 @@ mod group;
 mod index;
 mod notify;
 mod reference;
+pub mod search;
 mod share;
 mod types;
 

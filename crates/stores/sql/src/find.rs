@@ -10,6 +10,7 @@ use postrider_seams::row::Value;
 use crate::Dialect;
 use crate::column::{self, Kind};
 use crate::condition::Lookup;
+use crate::ddl::search::BEGINNING;
 use crate::plain::Statement;
 use crate::table::Table;
 use crate::time::Shift;
@@ -146,6 +147,9 @@ impl Table<'_> {
             (Some(_), Matching::Exact) | (Some(true), Matching::Prefix) if by != SearchBy::Error => {
                 Reach::All
             }
+            _ if by != SearchBy::Error && column.is_some_and(|column| self.shape.begun.contains(&column)) => {
+                Reach::All
+            }
             _ => Reach::Newest,
         }
     }
@@ -207,41 +211,50 @@ impl Table<'_> {
             return Some(format!("LOWER({}) LIKE {pattern}{like}", self.as_text(&col)));
         }
         if search.by == SearchBy::Recipient {
-            return Some(self.received(asked, &col, search));
+            return Some(self.received(asked, &column, search));
         }
         match search.matching {
             Matching::Exact if search.by == SearchBy::Id => {
                 let key = self.typed_key(asked, &search.text)?;
                 Some(format!("{col} = {key}"))
             }
-            Matching::Exact => {
-                let text = asked.text(&search.text);
-                Some(if reach == Reach::All {
-                    format!("{col} = {text}")
-                } else {
-                    format!("{} = {text}", self.as_text(&col))
-                })
-            }
-            Matching::Prefix => {
-                let text = if reach == Reach::All { col } else { self.as_text(&col) };
-                Some(self.starts_with(asked, &text, &search.text))
-            }
+            matching if reach == Reach::All => Some(self.by_index(asked, &column, &search.text, matching)),
+            Matching::Exact => Some(format!("{} = {}", self.as_text(&col), asked.text(&search.text))),
+            Matching::Prefix => Some(self.starts_with(asked, &self.as_text(&col), &search.text)),
         }
     }
 
+    /// An index that holds how values begin finds them by that; whether they are the right ones, the whole value tells.
+    fn by_index(&self, asked: &mut Asked, column: &str, text: &str, matching: Matching) -> String {
+        let col = self.col(column);
+        let mut one = |held: &str, text: &str| match matching {
+            Matching::Exact => format!("{held} = {}", asked.text(text)),
+            Matching::Prefix => self.starts_with(asked, held, text),
+        };
+        if !self.shape.begun.contains(column) {
+            return one(&col, text);
+        }
+        let beginning: String = text.chars().take(BEGINNING).collect();
+        let found = one(&format!("left({col}, {BEGINNING})"), &beginning);
+        format!("({found} AND {})", one(&col, text))
+    }
+
     /// By the index, an address alone or as the first of a list: `a@example.net`, `["a@example.net", …]`.
-    fn received(&self, asked: &mut Asked, col: &str, search: &Search) -> String {
+    fn received(&self, asked: &mut Asked, column: &str, search: &Search) -> String {
         let text = &search.text;
         let listed = match search.matching {
             Matching::Exact => format!("[\"{text}\"]"),
             Matching::Prefix => format!("[\"{text}"),
         };
-        let mut one = |text: &str| match search.matching {
-            Matching::Exact => format!("{col} = {}", asked.text(text)),
-            Matching::Prefix => self.starts_with(asked, col, text),
-        };
+        let mut one = |text: &str| self.by_index(asked, column, text, search.matching);
         let (alone, first) = (one(text), one(&listed));
-        format!("({alone} OR {first})")
+        if self.dialect != Dialect::Postgres {
+            return format!("({alone} OR {first})");
+        }
+        // Without bitmaps, which our sessions have switched off, it would read the table for an OR.
+        let (id, name) = (self.id(), self.name());
+        let by = |condition: &str| format!("SELECT {id} FROM {name} AS t WHERE {condition}");
+        format!("{id} IN ({} UNION ALL {})", by(&alone), by(&first))
     }
 
     fn starts_with(&self, asked: &mut Asked, text: &str, prefix: &str) -> String {

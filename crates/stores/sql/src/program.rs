@@ -1,6 +1,6 @@
 //! What rendering yields: scripts that a store runs as they are, binding what each step names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use postrider_contract::Transition;
@@ -22,6 +22,8 @@ pub struct Shape {
     pub related: BTreeMap<String, Vec<ShapeColumn>>,
     /// Columns by which all rows can be found: those that an index begins with. `true`: also by how they begin.
     pub indexed: BTreeMap<String, bool>,
+    /// Columns whose index holds how their values begin, as `migrate --search` makes it on PostgreSQL.
+    pub begun: BTreeSet<String>,
     /// Tables and columns that hold the keys of rows and go with them (ON DELETE CASCADE), where the database would not do
     /// it for us: SQLite does it only on connections that ask for all foreign keys to be enforced.
     pub cascades: Vec<(String, String)>,

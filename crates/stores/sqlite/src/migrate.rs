@@ -24,9 +24,9 @@ impl Migration {
     }
 
     /// What `verify` calls missing: the same, but for our own tables.
-    pub(crate) async fn missing(&self) -> Result<Vec<String>, Error> {
+    pub(crate) async fn missing(&self, options: Options) -> Result<Vec<String>, Error> {
         let found = shape::found(&self.database, &self.contract).await?;
-        migrate::missing(&self.contract, Dialect::Sqlite, &found)
+        migrate::missing(&self.contract, Dialect::Sqlite, &found, options)
     }
 
     /// Each statement by itself: what another process has made meanwhile is simply there.
@@ -46,8 +46,8 @@ impl Migration {
 #[async_trait]
 impl Migrate for Migration {
     /// `data_version` wakes the lanes of a file; there is no trigger to make.
-    async fn plan(&self, _: Options) -> Result<Vec<String>, Error> {
-        let mut statements = self.missing().await?;
+    async fn plan(&self, options: Options) -> Result<Vec<String>, Error> {
+        let mut statements = self.missing(options).await?;
         statements.extend(migrate::missing_own(Dialect::Sqlite, shape::own_tables(&self.database).await?));
         Ok(statements)
     }

@@ -35,7 +35,7 @@ async fn g4_two_migrations_at_once_are_both_fine() {
             let database = server.database();
             both.push(tokio::spawn(async move {
                 for name in Contract::builtin_names() {
-                    let options = Options { notify: true };
+                    let options = Options { notify: true, ..Options::default() };
                     database.migration(contract(name)).apply(options).await.expect(name);
                 }
             }));

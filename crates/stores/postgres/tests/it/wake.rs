@@ -10,7 +10,11 @@ use crate::server::{contract, with_database};
 async fn a_new_row_wakes_the_lane_where_the_trigger_is() {
     with_database(|server| async move {
         let database = server.database();
-        database.migration(contract("mail_outbox")).apply(Options { notify: true }).await.expect("migrate");
+        database
+            .migration(contract("mail_outbox"))
+            .apply(Options { notify: true, ..Options::default() })
+            .await
+            .expect("migrate");
         let store = database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open");
         assert!(store.capabilities().notifies);
         // The first wake-up only says that we listen now.
@@ -38,7 +42,7 @@ async fn a_new_row_wakes_the_lane_where_the_trigger_is() {
 async fn the_listener_comes_back_after_its_connection_was_cut() {
     with_database(|server| async move {
         let database = server.database();
-        database.migration(contract("mail_outbox")).apply(Options { notify: true }).await.expect("migrate");
+        database.migration(contract("mail_outbox")).apply(Options { notify: true, ..Options::default() }).await.expect("migrate");
         let store = database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open");
         store.wake(Instant::now() + Duration::from_secs(10)).await;
         server

@@ -2,7 +2,7 @@ use postrider_contract::Contract;
 use postrider_seams::inspect::{Query, Search};
 
 use super::*;
-use crate::ddl;
+use crate::{Shape, ShapeColumn, ddl};
 
 fn page(dialect: Dialect, query: &Query, indexed: &[(&str, bool)]) -> Statement {
     let text = Contract::builtin("mail_outbox").expect("a contract of ours");
@@ -68,8 +68,9 @@ fn an_address_is_found_by_index_alone_and_as_a_list() {
             for text in texts {
                 assert!(bound.iter().any(|bound| bound.starts_with(text)), "{text}: {bound:?}");
             }
+            let both = if dialect == Dialect::Postgres { " UNION ALL " } else { " OR " };
             assert!(
-                statement.sql.contains(" OR ") && !statement.sql.contains("LIMIT 10000)"),
+                statement.sql.contains(both) && !statement.sql.contains("LIMIT 10000)"),
                 "{}",
                 statement.sql
             );
@@ -100,4 +101,24 @@ fn a_brief_page_leaves_out_what_rows_carry() {
     let whole = page(Dialect::Postgres, &Query { brief: false, ..query }, &[]).sql;
     assert!(!brief.contains("body_html") && whole.contains("body_html"));
     assert!(brief.contains("to_addresses") && brief.contains("last_error"), "{brief}");
+}
+
+/// The expression is the index's own, or PostgreSQL would read the table.
+#[test]
+fn an_index_of_beginnings_is_asked_for_its_own_expression() {
+    let text = Contract::builtin("mail_outbox").expect("a contract of ours");
+    let contract = Contract::parse("mail_outbox.toml", text).expect("it parses");
+    let shape = Shape { columns: vec![ShapeColumn::new("to_addresses", "text")], ..Shape::default() };
+    let made = ddl::search::statements(&contract, Dialect::Postgres, &shape);
+    assert_eq!(
+        made,
+        ["CREATE INDEX IF NOT EXISTS \"mail_outbox_search_to_addresses\" ON \"mail_outbox\" \
+             (left(\"to_addresses\", 190) text_pattern_ops)"]
+    );
+    let mysql = |sql_type: &str| {
+        let shape = Shape { columns: vec![ShapeColumn::new("to_addresses", sql_type)], ..Shape::default() };
+        ddl::search::statements(&contract, Dialect::Mysql, &shape).concat()
+    };
+    assert!(mysql("longtext").ends_with("(`to_addresses`(190))"), "{}", mysql("longtext"));
+    assert!(mysql("varchar(120)").ends_with("(`to_addresses`)"), "{}", mysql("varchar(120)"));
 }

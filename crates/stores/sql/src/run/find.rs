@@ -162,7 +162,10 @@ fn note(table: &Table<'_>, query: &Query) -> Option<String> {
         return Some("looked at the newest 10,000 failed rows".to_owned());
     }
     let of = query.state.as_ref().map(|state| format!(" in state {state}")).unwrap_or_default();
-    let column =
-        search.by.column(table.contract).map(|column| format!("; one on {column} would")).unwrap_or_default();
+    let column = search
+        .by
+        .column(table.contract)
+        .map(|column| format!("; one on {column} would (`postrider migrate --search` makes it)"))
+        .unwrap_or_default();
     Some(format!("looked at the newest 10,000 rows{of}: no index serves this search{column}"))
 }

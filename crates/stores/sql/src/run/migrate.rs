@@ -1,6 +1,7 @@
 //! What `migrate` would run, and how it speaks of what it could not.
 
 use postrider_contract::Contract;
+use postrider_seams::migrate::Options;
 use postrider_seams::store::{Class, Error};
 
 use crate::ddl::{self, Index};
@@ -14,16 +15,26 @@ pub struct Found {
     pub indexes: Vec<Index>,
 }
 
-/// The statements that the contract's table lacks, in order.
-pub fn missing(contract: &Contract, dialect: Dialect, found: &Found) -> Result<Vec<String>, Error> {
+/// The statements that the contract's table lacks, in order. Indexes for who looks are of a table that is there: only then
+/// is it known which columns it has.
+pub fn missing(
+    contract: &Contract,
+    dialect: Dialect,
+    found: &Found,
+    options: Options,
+) -> Result<Vec<String>, Error> {
     let statements = match &found.shape {
         None => ddl::create(contract, dialect),
         Some(shape) => ddl::missing(contract, shape, &found.indexes, dialect),
     };
-    statements.map_err(|cause| {
+    let mut statements = statements.map_err(|cause| {
         let text = format!("contract {} can't be migrated: {cause}", contract.name);
         Error::new(Class::Misconfigured, text).caused_by(cause)
-    })
+    })?;
+    if let Some(shape) = found.shape.as_ref().filter(|_| options.search) {
+        statements.extend(ddl::search::statements(contract, dialect, shape));
+    }
+    Ok(statements)
 }
 
 /// The statements that make those of our own tables that are not `there`.

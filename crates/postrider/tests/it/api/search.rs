@@ -1,0 +1,117 @@
+//! `migrate --search`: rows of any age are found by recipient and group, and no value is too long for the index.
+
+use serde_json::Value;
+
+use super::{asked, first_key};
+use crate::rig::database::{Kind, fresh};
+use crate::rig::sql::Sql;
+use crate::shop::{Running, Shop, eventually};
+
+/// More than are looked at where no index serves.
+const NEWER: usize = 10_050;
+
+fn settings(url: &str) -> String {
+    format!(
+        "[server]\napi = \"main\"\n[stores.main]\nurl = \"{url}\"\n[transports.out]\nurl = \"file:outbox\"\n\
+         [mail]\nfrom = \"shop@example.com\"\n[lanes.mail]\ncontract = \"mail_outbox\"\n\
+         [lanes.events]\ncontract = \"outbox\"\n"
+    )
+}
+
+async fn put_mail(sql: &Sql, to: &[String]) {
+    for some in to.chunks(500) {
+        let rows: Vec<String> = some.iter().map(|to| format!("('{to}', 'x', 'x', 'sent')")).collect();
+        let rows = rows.join(", ");
+        sql.must(&format!(
+            "INSERT INTO mail_outbox (to_addresses, subject, body_text, status) VALUES {rows}"
+        ))
+        .await;
+    }
+}
+
+async fn put_events(sql: &Sql, groups: &[String]) {
+    let now = sql.now();
+    for some in groups.chunks(500) {
+        let row = |group: &String| format!("('deals', '{group}', '{{}}', 'DELIVERED', {now})");
+        let rows = some.iter().map(row).collect::<Vec<_>>().join(", ");
+        sql.must(&format!(
+            "INSERT INTO outbox (topic, partition_key, payload, status, created_at) VALUES {rows}"
+        ))
+        .await;
+    }
+}
+
+fn open(shop: &Shop, key: Option<&str>) -> (Running, String) {
+    let running = shop.start();
+    let key = key.map_or_else(|| first_key(&running), str::to_owned);
+    eventually("both lanes are known", || {
+        let (_, lanes) = asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null);
+        lanes["items"].as_array().filter(|lanes| lanes.len() == 2).map(drop)
+    });
+    (running, key)
+}
+
+/// How many rows a search finds, and what it says of its reach.
+fn found(running: &Running, key: &str, search: &str) -> (usize, String) {
+    let (lane, search) = search.split_once('?').expect("a lane and a search");
+    let path = format!("/api/v1/lanes/{lane}/rows?{search}");
+    let (code, page) = asked(running, key, "GET", &path, &Value::Null);
+    assert_eq!(code, 200, "{page}");
+    (page["items"].as_array().expect("rows").len(), page["note"].as_str().unwrap_or_default().to_owned())
+}
+
+const SEARCHES: [&str; 4] = [
+    "mail?by=recipient&text=old@example.net",
+    "mail?by=recipient&text=old@ex&match=prefix",
+    "events?by=group&text=deal-old",
+    "events?by=group&text=deal-ol&match=prefix",
+];
+
+async fn rows_of_any_age_are_found(kind: Kind) {
+    let shop = Shop::new(None);
+    let (url, sql) = fresh(kind, "search", &shop).await;
+    std::fs::write(shop.path("postrider.toml"), settings(&url)).expect("settings can be written");
+    shop.run(&["migrate"]).fine();
+    put_mail(&sql, &["old@example.net".to_owned()]).await;
+    put_mail(&sql, &(0..NEWER).map(|n| format!("c{n}@example.com")).collect::<Vec<_>>()).await;
+    put_events(&sql, &["deal-old".to_owned()]).await;
+    put_events(&sql, &(0..NEWER).map(|n| format!("deal-{n}")).collect::<Vec<_>>()).await;
+    let (running, key) = open(&shop, None);
+    // A group's own order has an index on some databases; a recipient has none.
+    let (rows, note) = found(&running, &key, SEARCHES[0]);
+    assert!(rows == 0 && note.contains("`postrider migrate --search` makes it"), "{rows}: {note}");
+    drop(running);
+
+    let made = shop.run(&["migrate", "--search"]).fine();
+    assert!(made.out.contains("mail_outbox_search_to_addresses"), "{}", made.out);
+    assert_eq!(shop.run(&["migrate", "--search"]).fine().out, "", "once");
+    assert_eq!(shop.run(&["check"]).fine().code, Some(0));
+    let (running, key) = open(&shop, Some(&key));
+    for search in SEARCHES {
+        assert_eq!(found(&running, &key, search), (1, String::new()), "{search}");
+    }
+    // Nothing that repeats: no database makes it small.
+    let long = (0..700).fold(String::from("long-"), |text, n| format!("{text}{:06x}", n * 7919 % 99_991));
+    put_mail(&sql, &[format!("{long}@example.net")]).await;
+    // Further than the index holds of it.
+    for (text, rows) in [("long-", 1), (&long[..300], 1), (&format!("{}!", &long[..299]), 0)] {
+        let search = format!("mail?by=recipient&text={text}&match=prefix");
+        assert_eq!(found(&running, &key, &search), (rows, String::new()), "{search}");
+    }
+    sql.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_of_any_age_are_found_on_postgres() {
+    rows_of_any_age_are_found(Kind::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_of_any_age_are_found_on_mariadb() {
+    rows_of_any_age_are_found(Kind::MariaDb).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_of_any_age_are_found_on_sqlite() {
+    rows_of_any_age_are_found(Kind::Sqlite).await;
+}

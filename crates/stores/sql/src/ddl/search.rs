@@ -1,0 +1,53 @@
+//! Indexes for who looks for rows: opt-in, as each costs every write a little. They hold how values begin, so that no value is
+//! too long for one.
+
+use postrider_contract::Contract;
+use postrider_seams::inspect::SearchBy;
+
+use super::table_name;
+use crate::column::Kind;
+use crate::{Dialect, Shape, ShapeColumn, ident};
+
+/// Characters of a value that such an index holds: MySQL takes 191 of four bytes in any of its row formats.
+pub const BEGINNING: usize = 190;
+
+/// What rows are looked for by besides their ids.
+const SEARCHES: [SearchBy; 3] = [SearchBy::Key, SearchBy::Recipient, SearchBy::Group];
+
+/// The columns that rows are looked for by, with the names of their indexes.
+pub fn names(contract: &Contract) -> Vec<(String, String)> {
+    let mut columns: Vec<String> = SEARCHES.iter().filter_map(|by| by.column(contract)).collect();
+    columns.sort();
+    columns.dedup();
+    let named = |column: String| (format!("{}_search_{column}", contract.table.name), column);
+    columns.into_iter().map(named).map(|(name, column)| (column, name)).collect()
+}
+
+/// Those that the table lacks: for texts that no index finds by how they begin.
+pub fn statements(contract: &Contract, dialect: Dialect, shape: &Shape) -> Vec<String> {
+    let table = table_name(contract, dialect);
+    let lacking = |(column, name): (String, String)| {
+        let found = shape.column(&column).filter(|column| Kind::of(&column.sql_type) == Kind::Text)?;
+        let is_served = shape.indexed.get(&column) == Some(&true) || shape.begun.contains(&column);
+        let (name, key) = (ident::quote(dialect, &name), key(dialect, found));
+        let unless = if dialect == Dialect::Mysql { "" } else { "IF NOT EXISTS " };
+        (!is_served).then(|| format!("CREATE INDEX {unless}{name} ON {table} ({key})"))
+    };
+    names(contract).into_iter().filter_map(lacking).collect()
+}
+
+fn key(dialect: Dialect, column: &ShapeColumn) -> String {
+    let quoted = ident::quote(dialect, &column.name);
+    match dialect {
+        Dialect::Postgres => format!("left({quoted}, {BEGINNING}) text_pattern_ops"),
+        Dialect::Mysql if is_short(&column.sql_type) => quoted,
+        Dialect::Mysql => format!("{quoted}({BEGINNING})"),
+        Dialect::Sqlite => quoted,
+    }
+}
+
+/// `varchar(120)`: MySQL refuses an index of more characters than there are.
+fn is_short(sql_type: &str) -> bool {
+    let length = sql_type.split_once('(').and_then(|(_, rest)| rest.split(')').next()?.trim().parse().ok());
+    length.is_some_and(|length: usize| length <= BEGINNING)
+}
