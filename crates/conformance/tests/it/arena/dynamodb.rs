@@ -133,6 +133,8 @@ fn row(item: &HashMap<String, AttributeValue>) -> Option<Row> {
                 let time = DateTime::from_str(text, DateTimeFormat::DateTimeWithOffset).expect("RFC 3339");
                 Cell::Time(time.secs() * 1_000_000 + i64::from(time.subsec_nanos() / 1000))
             }
+            // The layout always has it, and no other way to say that there is none.
+            (AttributeValue::S(text), _) if name == "Reason" && text.is_empty() => Cell::Null,
             (AttributeValue::S(text), _) => Cell::text(text),
             (AttributeValue::N(number), _) => Cell::Int(number.parse().expect("a whole number")),
             _ => Cell::Null,
