@@ -137,5 +137,5 @@ impl Bed {
 }
 
 async fn migrate(migration: &dyn Migrate) {
-    migration.apply(Options { notify: true }).await.expect("migrated");
+    migration.apply(Options { notify: true, ..Options::default() }).await.expect("migrated");
 }

@@ -116,6 +116,7 @@ pub struct DemoArgs {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct MigrateArgs {
     /// Print the statements instead of running them
     #[arg(long)]

@@ -57,15 +57,13 @@ pub(super) fn holding(trial: &Trial) -> Vec<Hold> {
 /// What so many columns say of a row's place. The first has pairs that only the second tells apart, and the second by itself
 /// would put the pairs in the wrong order: an order that forgets either is seen.
 fn places(seq: i64, columns: usize) -> Vec<i64> {
-    match columns {
-        1 => vec![seq],
-        _ => {
-            let pair = (seq + 1) / 2;
-            let mut places = vec![pair, seq - 4 * pair];
-            places.resize(columns, 0);
-            places
-        }
+    if columns == 1 {
+        return vec![seq];
     }
+    let pair = (seq + 1) / 2;
+    let mut places = vec![pair, seq - 4 * pair];
+    places.resize(columns, 0);
+    places
 }
 
 impl Trial {
