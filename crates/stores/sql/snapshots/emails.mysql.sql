@@ -1119,7 +1119,7 @@ WHERE t.`id` IN ({held});
 -- sent_callback: load: as above
 
 -- sent_callback: join: [Ids] -> Other
-SELECT CAST(t.`id` AS CHAR), (CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED) - CAST((TIMESTAMPDIFF(MICROSECOND, (SELECT h.`created_at` FROM `email_statuses` AS h WHERE h.`email_id` = t.`id` AND h.`status` = 'SENT' AND h.`id` > COALESCE((SELECT MAX(o.`id`) FROM `email_statuses` AS o WHERE o.`email_id` = t.`id` AND o.`status` NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h.`id` LIMIT 1), UTC_TIMESTAMP(6))) DIV 1000 AS SIGNED)), CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
+SELECT CAST(t.`id` AS CHAR), (CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED) - CAST(FLOOR((TIMESTAMPDIFF(MICROSECOND, (SELECT h.`created_at` FROM `email_statuses` AS h WHERE h.`email_id` = t.`id` AND h.`status` = 'SENT' AND h.`id` > COALESCE((SELECT MAX(o.`id`) FROM `email_statuses` AS o WHERE o.`email_id` = t.`id` AND o.`status` NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h.`id` LIMIT 1), UTC_TIMESTAMP(6))) / 1000) AS SIGNED)), CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
 FROM `emails` AS t
 WHERE t.`id` IN ({ids});
 
@@ -1586,7 +1586,7 @@ WHERE t.`id` IN ({held});
 -- failed_callback: load: as above
 
 -- failed_callback: join: [Ids] -> Other
-SELECT CAST(t.`id` AS CHAR), (CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED) - CAST((TIMESTAMPDIFF(MICROSECOND, (SELECT h.`created_at` FROM `email_statuses` AS h WHERE h.`email_id` = t.`id` AND h.`status` = 'FAILED' AND h.`id` > COALESCE((SELECT MAX(o.`id`) FROM `email_statuses` AS o WHERE o.`email_id` = t.`id` AND o.`status` NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h.`id` LIMIT 1), UTC_TIMESTAMP(6))) DIV 1000 AS SIGNED)), CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
+SELECT CAST(t.`id` AS CHAR), (CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED) - CAST(FLOOR((TIMESTAMPDIFF(MICROSECOND, (SELECT h.`created_at` FROM `email_statuses` AS h WHERE h.`email_id` = t.`id` AND h.`status` = 'FAILED' AND h.`id` > COALESCE((SELECT MAX(o.`id`) FROM `email_statuses` AS o WHERE o.`email_id` = t.`id` AND o.`status` NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h.`id` LIMIT 1), UTC_TIMESTAMP(6))) / 1000) AS SIGNED)), CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
 FROM `emails` AS t
 WHERE t.`id` IN ({ids});
 

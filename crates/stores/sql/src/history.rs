@@ -66,9 +66,14 @@ impl Table<'_> {
             self.lines(history, "o", &id),
             self.own_states()
         );
-        // Cut off, as the clock's milliseconds are: rounded, the two could differ by one, and tell another second.
-        let divided = if self.dialect == Dialect::Mysql { "DIV" } else { "/" };
-        let ago = self.as_integer(&format!("({}) {divided} 1000", self.micros_since_as(form, &first)));
+        // Down, as the clock's milliseconds are: else the two could differ by one, and tell another second. MySQL rounds a
+        // second up when it writes it, so the line may be ahead of the clock.
+        let micros = self.micros_since_as(form, &first);
+        let millis = match self.dialect {
+            Dialect::Mysql => format!("FLOOR(({micros}) / 1000)"),
+            Dialect::Postgres | Dialect::Sqlite => format!("({micros}) / 1000"),
+        };
+        let ago = self.as_integer(&millis);
         Some(format!("({} - {ago})", self.epoch_millis()))
     }
 
