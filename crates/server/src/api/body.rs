@@ -1,8 +1,11 @@
 //! Bodies: JSON, of a bounded size, with every unknown member refused by name.
 
-use axum::body::{Bytes, to_bytes};
+use std::time::Duration;
+
+use axum::body::{BodyDataStream, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
+use futures::StreamExt as _;
 use postrider_hub::Fault;
 use serde::de::DeserializeOwned;
 
@@ -80,21 +83,48 @@ pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
         return Err(problem.at(vec![Fault::beside("Content-Encoding", text)]));
     }
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    // Refused before it is sent, where its length is told.
-    if length.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > limit) {
+    let length = length.and_then(|length| length.parse::<usize>().ok());
+    // Who asks first has not sent it yet, and does not.
+    let asks = request.headers().contains_key(header::EXPECT);
+    let mut body = request.into_body().into_data_stream();
+    if length.is_some_and(|length| length > limit) {
+        if !asks {
+            drain(&mut body).await;
+        }
         return Err(too_large());
     }
-    to_bytes(request.into_body(), limit).await.map_err(|error| {
-        let mut cause: &dyn std::error::Error = &error;
-        while let Some(inner) = cause.source() {
-            cause = inner;
+    // What is only promised takes no room.
+    let mut bytes = Vec::new();
+    while let Some(part) = body.next().await {
+        let unread = |_| Problem::new(StatusCode::BAD_REQUEST, "the body could not be read to its end");
+        let part = part.map_err(unread)?;
+        if bytes.len() + part.len() > limit {
+            drain(&mut body).await;
+            return Err(too_large());
         }
-        if cause.to_string().contains("limit") {
-            return too_large();
-        }
-        Problem::new(StatusCode::BAD_REQUEST, "the body could not be read to its end")
-    })
+        bytes.extend_from_slice(&part);
+    }
+    Ok(bytes.into())
 }
+
+/// What is refused is taken off the wire all the same, within bounds: who still writes it would find the connection closed,
+/// and not the answer.
+async fn drain(body: &mut BodyDataStream) {
+    let reading = async {
+        let mut drained = 0;
+        while let Some(Ok(part)) = body.next().await {
+            drained += part.len();
+            if drained > MOST_DRAINED {
+                break;
+            }
+        }
+    };
+    // Who is slower than that is left.
+    let _ = tokio::time::timeout(DRAINED_WITHIN, reading).await;
+}
+
+const MOST_DRAINED: usize = 32 << 20;
+const DRAINED_WITHIN: Duration = Duration::from_secs(5);
 
 pub(crate) fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     // What it says first: "unknown field" tells more than that there are two of it.

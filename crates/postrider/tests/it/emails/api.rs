@@ -23,15 +23,15 @@ fn post_with(
 ) -> (u16, serde_json::Value) {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(running.address()).unwrap();
-    // A server that has seen enough closes before all is written; its answer is there all the same.
-    let _ = write!(
+    write!(
         stream,
         "POST {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Bearer {key}\r\n\
          {headers}\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
-    );
+    )
+    .unwrap();
     let mut text = String::new();
-    let _ = stream.read_to_string(&mut text);
+    stream.read_to_string(&mut text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
     (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap_or_default())
 }

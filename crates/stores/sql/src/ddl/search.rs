@@ -19,8 +19,8 @@ pub fn names(contract: &Contract) -> Vec<(String, String)> {
     let mut columns: Vec<String> = SEARCHES.iter().filter_map(|by| by.column(contract)).collect();
     columns.sort();
     columns.dedup();
-    let named = |column: String| (format!("{}_search_{column}", contract.table.name), column);
-    columns.into_iter().map(named).map(|(name, column)| (column, name)).collect()
+    let name = |column: &str| format!("{}_search_{column}", contract.table.name);
+    columns.into_iter().map(|column| (column.clone(), name(&column))).collect()
 }
 
 /// Those that the table lacks: for texts that no index finds by how they begin.
