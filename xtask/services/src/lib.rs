@@ -1,6 +1,6 @@
 //! Real servers for tests, benches and people: PostgreSQL, MariaDB, an SMTP sink and a scriptable SMTP server; brokers:
 //! NATS, RabbitMQ, Tansu (Kafka's protocol) and Ministack (SQS and DynamoDB), and clients of them that are not ours;
-//! and a browser.
+//! a browser; and a TCP proxy that injects network faults.
 //!
 //! Owns: installing what is missing (Debian packages, Python wheels), a private folder and port for each server, waiting until it
 //! answers, and its end. Must not: touch system services, or know anything about Postrider itself.
@@ -27,6 +27,7 @@ mod nats;
 mod outsider;
 mod port;
 mod postgres;
+mod proxy;
 mod rabbitmq;
 pub mod schemathesis;
 mod server;
@@ -48,6 +49,7 @@ pub use mysql::MySql;
 pub use nats::Nats;
 pub use outsider::Outsider;
 pub use postgres::Postgres;
+pub use proxy::{NewConnections, Proxy};
 pub use rabbitmq::RabbitMq;
 pub use server::Durability;
 pub use smtp::{SmtpOptions, SmtpServer, SmtpSink, Tls};

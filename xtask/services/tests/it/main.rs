@@ -1,5 +1,7 @@
 //! The servers themselves: they answer, survive what they promise to, and leave nothing behind.
 
+mod proxy;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;

@@ -1,0 +1,240 @@
+//! A TCP proxy that injects network faults between a client and a server, for tests and benches.
+//!
+//! Owns: the listening port, the mode of new connections, and the list of open ones. What happens to the bytes of
+//! one connection is in `proxy/link.rs`.
+//!
+//! A frozen connection is half-open as far as a client can see: nothing it sends is answered and it is never closed.
+//! The kernel of this machine still acknowledges its segments, so a TCP keepalive alone does not detect it.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::server;
+
+mod link;
+
+use link::{Link, reset};
+
+/// What happens to a connection that a client opens from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewConnections {
+    Forward,
+    /// Accepted, then never answered: a host that is gone, behind a load balancer that is not.
+    BlackHole,
+    /// Nobody listens on the port: "connection refused".
+    Refuse,
+}
+
+/// Forwards connections on a private port to a target. Dropped, it resets all of them and frees the port.
+#[derive(Debug)]
+pub struct Proxy {
+    shared: Arc<Shared>,
+    port: u16,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    target: SocketAddr,
+    mode: NewConnections,
+    delay: Duration,
+    links: Vec<Arc<Link>>,
+    accepted: usize,
+    listening: bool,
+    ended: bool,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Proxy {
+    pub fn start(target: SocketAddr) -> Result<Self> {
+        server::on_some_port(|port| Self::start_on(port, target))
+    }
+
+    fn start_on(port: u16, target: SocketAddr) -> Result<Self> {
+        let listener = listen(port).map_err(Error::command("a proxy"))?;
+        let state = State {
+            target,
+            mode: NewConnections::Forward,
+            delay: Duration::ZERO,
+            links: Vec::new(),
+            accepted: 0,
+            listening: true,
+            ended: false,
+        };
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
+        let acceptor = std::thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || accept_until_dropped(&shared, port, listener)
+        });
+        Ok(Self { shared, port, acceptor: Some(acceptor) })
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    /// Sends new connections to another server. Open connections stay where they are.
+    pub fn retarget(&self, target: SocketAddr) {
+        self.shared.state().target = target;
+    }
+
+    /// Sets what happens to new connections. Returns when it is in force.
+    pub fn new_connections(&self, mode: NewConnections) {
+        let mut state = self.shared.state();
+        state.mode = mode;
+        self.shared.changed.notify_all();
+        while state.listening == (mode == NewConnections::Refuse) {
+            drop(state);
+            if mode == NewConnections::Refuse {
+                self.wake_acceptor();
+            }
+            state = self.shared.state();
+            state = self
+                .shared
+                .changed
+                .wait_timeout(state, Duration::from_millis(10))
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+
+    /// Delivers every byte this much later, in each direction. Bytes are pipelined: a delay costs latency and no
+    /// throughput. Bytes already on their way keep the delay they started with.
+    pub fn delay(&self, delay: Duration) {
+        let mut state = self.shared.state();
+        state.delay = delay;
+        for link in &state.links {
+            link.delay(delay);
+        }
+    }
+
+    /// Stops forwarding on every open connection, without closing any: they are half-open until `thaw`.
+    pub fn freeze(&self) {
+        for link in &self.shared.state().links {
+            link.freeze(true);
+        }
+    }
+
+    /// Goes on forwarding on frozen connections, with nothing lost. Those that were opened in a black hole stay dead.
+    pub fn thaw(&self) {
+        for link in &self.shared.state().links {
+            link.freeze(false);
+        }
+    }
+
+    /// Freezes all open connections and black-holes new ones: the server's host vanishes.
+    pub fn black_hole(&self) {
+        self.new_connections(NewConnections::BlackHole);
+        self.freeze();
+    }
+
+    /// Resets (RST) every open connection, on both sides.
+    pub fn cut(&self) {
+        let links = std::mem::take(&mut self.shared.state().links);
+        for link in &links {
+            link.cut();
+        }
+    }
+
+    /// How many connections were accepted since the start.
+    pub fn accepted(&self) -> usize {
+        self.shared.state().accepted
+    }
+
+    /// How many connections are open now, frozen ones included.
+    pub fn open(&self) -> usize {
+        self.shared.state().links.len()
+    }
+
+    /// Makes a blocked `accept` return. An error means that the port is closed already, and the acceptor awake.
+    fn wake_acceptor(&self) {
+        drop(TcpStream::connect_timeout(&self.address(), Duration::from_millis(100)));
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.shared.state().ended = true;
+        self.shared.changed.notify_all();
+        self.wake_acceptor();
+        if let Some(acceptor) = self.acceptor.take() {
+            // A panic of the acceptor has been printed by its own thread.
+            drop(acceptor.join());
+        }
+        self.cut();
+    }
+}
+
+fn listen(port: u16) -> io::Result<TcpListener> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+}
+
+fn accept_until_dropped(shared: &Arc<Shared>, port: u16, listener: TcpListener) {
+    let mut listener = Some(listener);
+    loop {
+        let mut state = shared.state();
+        if state.ended {
+            return;
+        }
+        if state.mode == NewConnections::Refuse {
+            listener = None;
+            state.listening = false;
+            shared.changed.notify_all();
+            drop(shared.wait(state));
+            continue;
+        }
+        drop(state);
+        // The port is ours between two binds only by convention (`port.rs`), so a bind may have to be repeated.
+        let Some(open) = listener.take().or_else(|| listen(port).ok()) else { continue };
+        shared.state().listening = true;
+        shared.changed.notify_all();
+        if let Ok((client, _)) = open.accept() {
+            admit(shared, client);
+        }
+        listener = Some(open);
+    }
+}
+
+/// Puts a new connection on the list. It is forwarded by threads of its own, as connecting to the target may take long.
+fn admit(shared: &Arc<Shared>, client: TcpStream) {
+    let mut state = shared.state();
+    if state.ended || state.mode == NewConnections::Refuse {
+        reset(&client);
+        return;
+    }
+    let link = Arc::new(Link::new(client, state.delay));
+    state.accepted += 1;
+    state.links.push(Arc::clone(&link));
+    if state.mode == NewConnections::BlackHole {
+        return;
+    }
+    let (target, shared) = (state.target, Arc::clone(shared));
+    drop(state);
+    std::thread::spawn(move || {
+        link.forward(target);
+        shared.state().links.retain(|other| !Arc::ptr_eq(other, &link));
+    });
+}

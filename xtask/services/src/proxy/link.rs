@@ -1,0 +1,164 @@
+//! One proxied connection: two directions, each a thread that reads and a thread that writes what is due.
+//!
+//! Reading and writing are apart so that a delay is latency: while one chunk waits, the next ones are read already.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use socket2::SockRef;
+
+/// A chunk is at most 64 KiB, so that a direction holds at most 64 MiB: more than any delay of a test needs.
+const CHUNK: usize = 64 * 1024;
+const CHUNKS: usize = 1024;
+/// A write to a peer that does not read looks this often whether the connection was cut.
+const WRITE_TIMEOUT: Duration = Duration::from_millis(50);
+
+#[derive(Debug)]
+pub(super) struct Link {
+    client: TcpStream,
+    flags: Mutex<Flags>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct Flags {
+    /// Set while the connection is forwarded.
+    server: Option<Arc<TcpStream>>,
+    delay: Duration,
+    frozen: bool,
+    cut: bool,
+}
+
+/// Bytes and when they are due at the other side; the end of the stream is an empty chunk.
+struct Chunk {
+    due: Instant,
+    bytes: Vec<u8>,
+}
+
+impl Link {
+    pub(super) fn new(client: TcpStream, delay: Duration) -> Self {
+        let flags = Flags { server: None, delay, frozen: false, cut: false };
+        Self { client, flags: Mutex::new(flags), changed: Condvar::new() }
+    }
+
+    fn flags(&self) -> MutexGuard<'_, Flags> {
+        self.flags.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn delay(&self, delay: Duration) {
+        self.flags().delay = delay;
+    }
+
+    pub(super) fn freeze(&self, frozen: bool) {
+        self.flags().frozen = frozen;
+        self.changed.notify_all();
+    }
+
+    /// Ends the connection with a reset. The reset is sent when the last of the forwarding threads lets go of the
+    /// sockets, which ending their reads makes them do; for a connection in a black hole that is now.
+    pub(super) fn cut(&self) {
+        let mut flags = self.flags();
+        flags.cut = true;
+        reset(&self.client);
+        if let Some(server) = flags.server.take() {
+            reset(&server);
+        }
+        self.changed.notify_all();
+    }
+
+    /// Connects to the target and forwards in both directions until both have ended, or the connection is cut.
+    pub(super) fn forward(&self, target: SocketAddr) {
+        let Ok(server) = TcpStream::connect(target).map(Arc::new) else { return self.cut() };
+        {
+            let mut flags = self.flags();
+            if flags.cut {
+                return;
+            }
+            flags.server = Some(Arc::clone(&server));
+        }
+        for stream in [&self.client, &*server] {
+            if stream.set_nodelay(true).and(stream.set_write_timeout(Some(WRITE_TIMEOUT))).is_err() {
+                return self.cut();
+            }
+        }
+        std::thread::scope(|threads| {
+            for (from, to) in [(&self.client, &*server), (&*server, &self.client)] {
+                let (sender, receiver) = sync_channel(CHUNKS);
+                threads.spawn(move || self.read(from, &sender));
+                threads.spawn(move || self.write(to, &receiver));
+            }
+        });
+    }
+
+    /// Reads until the end of the stream. A reset by one peer becomes a reset of the other.
+    fn read(&self, mut from: &TcpStream, sender: &SyncSender<Chunk>) {
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            let bytes = match from.read(&mut buffer) {
+                Ok(length) => buffer[..length].to_vec(),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return self.cut(),
+            };
+            let ended = bytes.is_empty();
+            let due = Instant::now() + self.flags().delay;
+            if sender.send(Chunk { due, bytes }).is_err() || ended {
+                return;
+            }
+        }
+    }
+
+    fn write(&self, to: &TcpStream, receiver: &Receiver<Chunk>) {
+        while let Ok(chunk) = receiver.recv() {
+            if !self.wait_until(chunk.due) {
+                return;
+            }
+            if chunk.bytes.is_empty() {
+                // An error means that the peer is gone already; the other direction notices.
+                drop(to.shutdown(Shutdown::Write));
+                return;
+            }
+            if !self.write_all(to, &chunk.bytes) {
+                return self.cut();
+            }
+        }
+    }
+
+    /// Waits until a chunk may be written; false when the connection was cut.
+    fn wait_until(&self, due: Instant) -> bool {
+        let mut flags = self.flags();
+        loop {
+            let left = due.saturating_duration_since(Instant::now());
+            if flags.cut {
+                return false;
+            }
+            flags = match (flags.frozen, left.is_zero()) {
+                (false, true) => return true,
+                (true, _) => self.changed.wait(flags).unwrap_or_else(PoisonError::into_inner),
+                (false, false) => {
+                    self.changed.wait_timeout(flags, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    fn write_all(&self, mut to: &TcpStream, mut bytes: &[u8]) -> bool {
+        while !bytes.is_empty() && !self.flags().cut {
+            match to.write(bytes) {
+                Ok(length) => bytes = &bytes[length..],
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                Err(_) => return false,
+            }
+        }
+        bytes.is_empty()
+    }
+}
+
+/// Makes the close of this socket a reset, and ends reads that are blocked on it.
+pub(super) fn reset(stream: &TcpStream) {
+    // Both fail only on a socket whose connection has ended already.
+    drop(SockRef::from(stream).set_linger(Some(Duration::ZERO)));
+    drop(stream.shutdown(Shutdown::Read));
+}
