@@ -12,6 +12,7 @@ mod notify;
 mod outbox;
 mod product;
 mod report;
+mod round_trip;
 mod servers;
 mod store;
 mod webhook;
@@ -58,10 +59,17 @@ enum Bench {
         #[arg(long, default_value_t = 8)]
         connections: usize,
     },
-    /// Insert to hand-over on PostgreSQL at a steady 100 rows/s.
+    /// Insert to hand-over on PostgreSQL at a steady 100 rows/s; with --rtt, mails/s with a distant database.
     Latency {
         #[arg(long, default_value_t = 20)]
         seconds: u64,
+        /// Measure mails/s with a database this many milliseconds away, beside one that is 1 ms away. A comma
+        /// separates several.
+        #[arg(long, value_name = "MS", value_delimiter = ',')]
+        rtt: Vec<u64>,
+        /// Mails per round, with --rtt.
+        #[arg(long, default_value_t = 10_000)]
+        rows: u64,
     },
     /// Memory of the real binary: idle, and draining a large backlog.
     Memory {
@@ -114,7 +122,8 @@ async fn main() {
         Bench::Store { rows, backlog } => store::run(report, rounds, rows, backlog).await,
         Bench::Groups { rows } => groups::run(report, rounds, rows).await,
         Bench::Mail { rows, connections } => mail::run(report, rounds, rows, connections).await,
-        Bench::Latency { seconds } => latency::run(report, rounds, seconds).await,
+        Bench::Latency { seconds, rtt, .. } if rtt.is_empty() => latency::run(report, rounds, seconds).await,
+        Bench::Latency { rtt, rows, .. } => round_trip::run(report, rounds, rows, &rtt).await,
         Bench::Memory { rows } => memory::run(report, rows).await,
         Bench::Notify { rows } => notify::run(report, rounds, rows).await,
         Bench::Emails { rows } => emails::run(report, rounds, rows).await,
@@ -127,6 +136,7 @@ async fn main() {
             groups::run(report, rounds, 60_000).await;
             mail::run(report, rounds, 20_000, 8).await;
             latency::run(report, rounds, 20).await;
+            round_trip::run(report, rounds, 10_000, &[100]).await;
             memory::run(report, 1_000_000).await;
             outbox::run(report, rounds, 100_000, 100_000).await;
             notify::run(report, rounds, 20_000).await;

@@ -100,6 +100,12 @@ impl Composer for EmailComposer {
     fn size_limit(&self) -> u64 {
         self.settings.size_limit
     }
+
+    fn recipients(&self, row: &Claimed) -> Vec<String> {
+        let Some(fields) = &row.fields else { return Vec::new() };
+        let lists = ["to", "cc", "bcc"].map(|field| fields::mailboxes(fields, field).unwrap_or_default());
+        lists.into_iter().flatten().map(|mailbox| mailbox.address.as_str().to_owned()).collect()
+    }
 }
 
 fn rejected(reason: &Reason) -> Outcome {

@@ -105,6 +105,13 @@ impl Composer for MailJobComposer {
     fn size_limit(&self) -> u64 {
         self.settings.mail.size_limit
     }
+
+    fn recipients(&self, row: &Claimed) -> Vec<String> {
+        let contact =
+            row.fields.as_ref().and_then(|fields| fields.get("subscription.contact_value").as_text());
+        let address = contact.and_then(|contact| Address::parse(contact).ok());
+        address.map(|address| address.as_str().to_owned()).into_iter().collect()
+    }
 }
 
 fn compose(settings: &Settings, claimed: &Claimed, now: fn() -> i64) -> Result<Composed, Verdict> {

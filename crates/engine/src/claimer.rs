@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use postrider_seams::Claimed;
+use postrider_seams::{Claimed, transport};
 use tokio::time::Instant;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, HeldRow};
 use crate::runner::Runner;
 use crate::state::Phase;
 use crate::watchdog;
@@ -144,7 +144,7 @@ async fn turn(runner: &Runner, room: Room, failures: &mut u32) -> Turn {
                 runner.reach.came_full(&runner.lane.limits, runner.waiting.rows());
             }
             give_room_back(runner, u64::from(limit) - got.min(u64::from(limit)));
-            accept(runner, rows, asked);
+            accept(runner, rows, asked).await;
             if full { Turn::Full } else { Turn::Drained }
         }
         Err(error) => {
@@ -158,7 +158,7 @@ async fn turn(runner: &Runner, room: Room, failures: &mut u32) -> Turn {
 }
 
 /// Rows were claimed: they wait for a delivery from now on.
-pub(crate) fn accept(runner: &Runner, rows: Vec<Claimed>, asked: Instant) {
+pub(crate) async fn accept(runner: &Runner, rows: Vec<Claimed>, asked: Instant) {
     if rows.is_empty() {
         return;
     }
@@ -166,7 +166,20 @@ pub(crate) fn accept(runner: &Runner, rows: Vec<Claimed>, asked: Instant) {
     runner.note_progress();
     let (batch, held) = Batch::open(rows, asked, runner.store.capabilities().lease);
     runner.keep(&batch);
+    look_up(runner, &held).await;
     runner.waiting.push(held);
+}
+
+/// One look-up for all rows of a claim: one for each call of the transport would cost a round trip to the database a call.
+async fn look_up(runner: &Runner, rows: &[HeldRow]) {
+    let addressed = rows.iter().map(|held| transport::Addressed {
+        row: held.row.lease.id.to_string(),
+        recipients: runner.lane.composer.recipients(&held.row),
+    });
+    let addressed: Vec<_> = addressed.filter(|one| !one.recipients.is_empty()).collect();
+    if !addressed.is_empty() {
+        runner.transport.look_up_claimed(&addressed).await;
+    }
 }
 
 /// How many more rows may be held, up to a claim's worth.

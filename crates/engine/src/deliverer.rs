@@ -171,6 +171,7 @@ fn broken(reason: &str) -> Outcome {
 
 /// Sends, and answers one outcome per envelope whatever the transport does. What has no answer is uncertain.
 pub(crate) async fn send(runner: &Runner, envelopes: &[Envelope]) -> Vec<Outcome> {
+    runner.transport.look_up_missing(envelopes).await;
     let started = Instant::now();
     let deadline = started + runner.lane.limits.timeout;
     let sending = AssertUnwindSafe(runner.transport.deliver(envelopes, deadline)).catch_unwind();

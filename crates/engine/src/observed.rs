@@ -307,6 +307,14 @@ impl Transport for ObservedTransport {
         self.inner.capabilities()
     }
 
+    async fn look_up_claimed(&self, rows: &[transport::Addressed]) {
+        self.inner.look_up_claimed(rows).await;
+    }
+
+    async fn look_up_missing(&self, batch: &[Envelope]) {
+        self.inner.look_up_missing(batch).await;
+    }
+
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
         let started = Instant::now();
         let outcomes = self.inner.deliver(batch, deadline).await;

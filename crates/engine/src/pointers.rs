@@ -122,7 +122,7 @@ async fn claim(runner: &Runner, queue: &dyn Queue, handoff: &dyn Handoff, part: 
     };
     let got = taken.rows.len();
     claimer::give_room_back(runner, room - (got as u64).min(room));
-    claimer::accept(runner, taken.rows, asked);
+    claimer::accept(runner, taken.rows, asked).await;
     if taken.kept > 0 {
         // They are claimed from the table: somebody should look.
         runner.freed.notify_one();

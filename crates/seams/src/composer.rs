@@ -14,6 +14,14 @@ pub trait Composer: Send + Sync {
     /// The most bytes that the message columns of one row may have. A larger row is rejected without being loaded.
     fn size_limit(&self) -> u64;
 
+    /// Who the row is to, where that can be known without composing it; empty where it can't. Cheap: called for every
+    /// claimed row, so that look-ups by recipient are one query per claim. An unreadable row has none here; `compose`
+    /// gives the reason.
+    fn recipients(&self, row: &Claimed) -> Vec<String> {
+        let _ = row;
+        Vec::new()
+    }
+
     /// What tells of an envelope that ends undelivered, for a place where somebody looks after such. `None`: there is
     /// no such place.
     fn dead_letter(&self, envelope: &Envelope, reason: &str) -> Option<Envelope> {

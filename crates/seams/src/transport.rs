@@ -77,6 +77,15 @@ impl Capabilities {
     }
 }
 
+/// Who a claimed row is to, known before it is composed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addressed {
+    /// The row's key, as `Envelope::row` has it.
+    pub row: String,
+    /// Normalised as in `Mail::to`; never empty.
+    pub recipients: Vec<String>,
+}
+
 #[async_trait]
 pub trait Transport: Send + Sync {
     /// What the engine plans with. One answer, so that a transport around another one can't forget a part of it.
@@ -86,6 +95,14 @@ pub trait Transport: Send + Sync {
     fn hold(&self, _envelope: &Envelope) -> Option<Hold> {
         None
     }
+
+    /// Looks up, in one query for a whole claim, what `deliver` needs to know about these rows (a suppression list). Best
+    /// effort: what could not be looked up here is looked up later. Cancel-safe.
+    async fn look_up_claimed(&self, _rows: &[Addressed]) {}
+
+    /// Looks up what is still missing for one call. Called right before `deliver`, so that only the delivery itself counts
+    /// as the target's time. Best effort; cancel-safe.
+    async fn look_up_missing(&self, _batch: &[Envelope]) {}
 
     /// Sends each envelope and answers one outcome per envelope, in order. Returns by `deadline`: what has no answer
     /// by then is `Uncertain` if it may have been taken, `Retryable` if it can't have been. Not cancel-safe: a

@@ -1,8 +1,10 @@
 //! Drops suppressed recipients before a mail is sent, and puts those on the list that a receiver says do not exist.
 //!
-//! The list is asked once per call of the transport, so an entry takes effect with the next mail, on every instance.
-//! While it can't be read nothing is sent: the rows are deferred, unspent.
+//! The list is read once per claim, for all its rows, so an entry takes effect for every row that is claimed after it, on
+//! every instance. Rows whose recipients are known only once they are composed are looked up before their call. While
+//! the list can't be read nothing is sent: the rows are deferred, unspent.
 
+mod answers;
 mod bounce;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,10 +12,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::future::join_all;
 use postrider_seams::envelope::{Mail, Recipient, RecipientResult};
 use postrider_seams::suppression::{Suppressions, folded};
 use postrider_seams::{Content, Envelope, Failure, Outcome, Transport, Value, transport};
 use tokio::time::{Instant, timeout_at};
+
+use answers::Answers;
 
 /// How long the list may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -28,24 +33,25 @@ pub struct Suppressing {
     /// What outcomes call the transport, where it does not say so itself.
     name: String,
     absent_until: Mutex<Option<Instant>>,
+    /// What was looked up ahead of the delivery.
+    answers: Answers,
 }
 
 impl Suppressing {
     pub fn new(inner: Arc<dyn Transport>, list: Arc<dyn Suppressions>, name: impl Into<String>) -> Self {
-        Self { inner, list, name: name.into(), absent_until: Mutex::default() }
+        Self { inner, list, name: name.into(), absent_until: Mutex::default(), answers: Answers::default() }
     }
 
-    /// The reason of every entry that concerns these mails.
-    async fn listed(
+    /// The reason of every entry that concerns these addresses. One query, or none where there is no list.
+    async fn query<'a>(
         &self,
-        batch: &[Envelope],
+        addresses: impl Iterator<Item = &'a String>,
         deadline: Instant,
     ) -> Result<BTreeMap<String, String>, String> {
         let now = Instant::now();
         if self.absent().is_some_and(|until| now < until) {
             return Ok(BTreeMap::new());
         }
-        let addresses = batch.iter().filter_map(mail).flat_map(|mail| &mail.to);
         let entries: BTreeSet<String> = addresses.flat_map(|address| entries(address)).collect();
         if entries.is_empty() {
             return Ok(BTreeMap::new());
@@ -62,27 +68,59 @@ impl Suppressing {
         }
     }
 
+    /// Looks these rows up and keeps what the list says. A failure is reported by `deliver`, which asks again.
+    async fn look_up<'a>(&self, rows: Vec<(&'a str, &'a [String])>) {
+        if rows.is_empty() {
+            return;
+        }
+        let addresses = rows.iter().flat_map(|(_, recipients)| *recipients);
+        if let Ok(listed) = self.query(addresses, Instant::now() + PATIENCE).await {
+            self.answers.keep(&rows, &listed);
+        }
+    }
+
+    /// What the list says about these mails: from the look-ups ahead, and from the list itself for what they lack.
+    async fn listed(
+        &self,
+        batch: &[Envelope],
+        deadline: Instant,
+    ) -> Result<BTreeMap<String, String>, String> {
+        let (mut listed, mut missing) = (BTreeMap::new(), Vec::new());
+        for envelope in batch {
+            let Some(mail) = mail(envelope) else { continue };
+            match self.answers.take(&envelope.row, &mail.to) {
+                Some(known) => listed.extend(known),
+                None => missing.extend(&mail.to),
+            }
+        }
+        listed.extend(self.query(missing.into_iter(), deadline).await?);
+        Ok(listed)
+    }
+
     fn absent(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
         self.absent_until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn learn(&self, outcome: &Outcome, mail: &Mail) {
-        for (address, reply) in bounce::gone(outcome, mail) {
-            let entry = folded(&address);
-            match self.list.add(&entry, &reply).await {
-                Ok(true) => tracing::info!(entry, reply, "the address does not exist; it is suppressed"),
-                Ok(false) => {}
-                Err(error) => tracing::warn!(entry, %error, "the address could not be put on the list"),
-            }
+    async fn learn(&self, address: &str, reply: &str) {
+        let entry = folded(address);
+        match self.list.add(&entry, reply).await {
+            Ok(true) => tracing::info!(entry, reply, "the address does not exist; it is suppressed"),
+            Ok(false) => {}
+            Err(error) => tracing::warn!(entry, %error, "the address could not be put on the list"),
         }
     }
 
     /// Sends, and looks at what came of it.
     async fn pass(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
         let mut outcomes = self.inner.deliver(batch, deadline).await;
+        let answered =
+            batch.iter().zip(&outcomes).filter_map(|(envelope, outcome)| Some((mail(envelope)?, outcome)));
+        let gone: BTreeMap<String, String> =
+            answered.flat_map(|(mail, outcome)| bounce::gone(outcome, mail)).collect();
+        // All at once: one round trip for a call, not one for each address.
+        join_all(gone.iter().map(|(address, reply)| self.learn(address, reply))).await;
         for (envelope, outcome) in batch.iter().zip(&mut outcomes) {
             if let Content::Mail(mail) = &envelope.content {
-                self.learn(outcome, mail).await;
                 self.finish(outcome, mail);
             }
         }
@@ -114,6 +152,18 @@ impl Suppressing {
 impl Transport for Suppressing {
     fn capabilities(&self) -> transport::Capabilities {
         self.inner.capabilities()
+    }
+
+    async fn look_up_claimed(&self, rows: &[transport::Addressed]) {
+        self.look_up(rows.iter().map(|one| (one.row.as_str(), one.recipients.as_slice())).collect()).await;
+        self.inner.look_up_claimed(rows).await;
+    }
+
+    async fn look_up_missing(&self, batch: &[Envelope]) {
+        let missing =
+            batch.iter().filter_map(|envelope| Some((envelope.row.as_str(), mail(envelope)?.to.as_slice())));
+        self.look_up(missing.filter(|(row, to)| !self.answers.has(row, to)).collect()).await;
+        self.inner.look_up_missing(batch).await;
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

@@ -4,6 +4,7 @@ mod bench;
 mod faults;
 mod flow;
 mod leases;
+mod lookups;
 mod nets;
 mod ordered;
 mod pools;

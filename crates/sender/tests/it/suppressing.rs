@@ -1,8 +1,14 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use postrider_seams::envelope::{Recipient, RecipientResult};
-use postrider_seams::{Content, Envelope, Failure, Outcome, Receipt, Suppressions, Transport, Value};
+use postrider_seams::transport::Addressed;
+use postrider_seams::{
+    Content, Envelope, Failure, Outcome, Receipt, Suppression, Suppressions, Transport, Value,
+};
 use postrider_sender::Suppressing;
 use postrider_store_memory::MemorySuppressions;
 use tokio::time::Instant;
@@ -150,4 +156,97 @@ async fn g1_while_the_list_cannot_be_read_nothing_is_sent_and_nothing_is_spent()
     assert_eq!(relay.count(), 0);
     list.break_down(false);
     assert!(matches!(send(&transport, &[mail("1", &["ann@example.com"])]).await[0], Outcome::Delivered(_)));
+}
+
+/// Counts what is asked of a list.
+#[derive(Default)]
+struct Counting {
+    inner: MemorySuppressions,
+    asked: AtomicUsize,
+}
+
+#[async_trait]
+impl Suppressions for Counting {
+    async fn among(
+        &self,
+        entries: &[String],
+    ) -> Result<Option<BTreeMap<String, String>>, postrider_seams::store::Error> {
+        self.asked.fetch_add(1, SeqCst);
+        self.inner.among(entries).await
+    }
+
+    async fn add(&self, entry: &str, reason: &str) -> Result<bool, postrider_seams::store::Error> {
+        self.inner.add(entry, reason).await
+    }
+
+    async fn remove(&self, entry: &str) -> Result<bool, postrider_seams::store::Error> {
+        self.inner.remove(entry).await
+    }
+
+    async fn page(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<Suppression>, postrider_seams::store::Error> {
+        self.inner.page(after, limit).await
+    }
+}
+
+fn counted() -> (Suppressing, Arc<Scripted>, Arc<Counting>) {
+    let (list, relay) = (Arc::new(Counting::default()), Scripted::new(vec![]));
+    let inner = Arc::clone(&relay) as Arc<dyn Transport>;
+    (Suppressing::new(inner, Arc::clone(&list) as Arc<dyn Suppressions>, "relay"), relay, list)
+}
+
+fn addressed(row: &str, to: &str) -> Addressed {
+    Addressed { row: row.to_owned(), recipients: vec![to.to_owned()] }
+}
+
+#[tokio::test]
+async fn one_query_serves_all_calls_of_a_claim() {
+    let (transport, relay, list) = counted();
+    list.add("ann@example.com", "asked").await.unwrap();
+    let claim: Vec<Addressed> = (0..20).map(|n| addressed(&n.to_string(), "bob@example.com")).collect();
+    transport.look_up_claimed(&claim).await;
+    transport.look_up_claimed(&[addressed("20", "Ann@example.com")]).await;
+    for n in 0..21 {
+        let to = if n == 20 { "Ann@example.com" } else { "bob@example.com" };
+        let call = [mail(&n.to_string(), &[to])];
+        transport.look_up_missing(&call).await;
+        let outcome = send(&transport, &call).await;
+        assert_eq!(matches!(outcome[0], Outcome::Skipped(_)), n == 20);
+    }
+    assert_eq!(list.asked.load(SeqCst), 2, "one query a claim");
+    assert_eq!(relay.count(), 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_serves_one_delivery_of_its_row_and_no_other_recipient() {
+    let (transport, relay, list) = counted();
+    transport.look_up_claimed(&[addressed("1", "ann@example.com"), addressed("2", "bob@example.com")]).await;
+    list.add("example.com", "asked").await.unwrap();
+    // Claimed before the entry: still sent. The same row, claimed again: not.
+    assert!(matches!(send(&transport, &[mail("1", &["ann@example.com"])]).await[0], Outcome::Delivered(_)));
+    transport.look_up_claimed(&[addressed("1", "ann@example.com")]).await;
+    assert!(matches!(send(&transport, &[mail("1", &["ann@example.com"])]).await[0], Outcome::Skipped(_)));
+    // Another recipient than was looked up, and an answer that has waited too long: the list is read again.
+    let other = [mail("2", &["eve@example.com"])];
+    assert!(matches!(send(&transport, &other).await[0], Outcome::Skipped(_)));
+    list.remove("example.com").await.unwrap();
+    transport.look_up_claimed(&[addressed("3", "bob@example.com")]).await;
+    list.add("example.com", "asked").await.unwrap();
+    tokio::time::advance(Duration::from_secs(31)).await;
+    assert!(matches!(send(&transport, &[mail("3", &["bob@example.com"])]).await[0], Outcome::Skipped(_)));
+    assert_eq!(relay.count(), 1);
+}
+
+#[tokio::test]
+async fn a_failed_look_up_ahead_sends_nothing_unchecked() {
+    let (transport, relay, list) = counted();
+    list.inner.break_down(true);
+    transport.look_up_claimed(&[addressed("1", "ann@example.com")]).await;
+    let call = [mail("1", &["ann@example.com"])];
+    transport.look_up_missing(&call).await;
+    assert!(matches!(send(&transport, &call).await[0], Outcome::Deferred(_)));
+    assert_eq!(relay.count(), 0);
 }

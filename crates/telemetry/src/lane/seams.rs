@@ -162,6 +162,10 @@ impl Composer for TracedComposer {
         self.inner.size_limit()
     }
 
+    fn recipients(&self, row: &Claimed) -> Vec<String> {
+        self.inner.recipients(row)
+    }
+
     fn dead_letter(&self, envelope: &Envelope, reason: &str) -> Option<Envelope> {
         self.inner.dead_letter(envelope, reason)
     }
@@ -176,6 +180,14 @@ struct TracedTransport {
 impl Transport for TracedTransport {
     fn capabilities(&self) -> transport::Capabilities {
         self.inner.capabilities()
+    }
+
+    async fn look_up_claimed(&self, rows: &[transport::Addressed]) {
+        self.inner.look_up_claimed(rows).await;
+    }
+
+    async fn look_up_missing(&self, batch: &[Envelope]) {
+        self.inner.look_up_missing(batch).await;
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

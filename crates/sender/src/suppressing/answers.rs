@@ -1,0 +1,71 @@
+//! What the list said about claimed rows, kept from the look-up until their delivery.
+//!
+//! Kept by row, not by address: a row that is claimed again is looked up again, so an entry that was added meanwhile
+//! counts. Bounded in time: an answer that is older than [`FRESH`] is not used.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::entries;
+
+/// How long an answer may wait for its delivery. Rows that wait longer (a slow relay) are looked up once more.
+const FRESH: Duration = Duration::from_secs(30);
+
+/// Answers that may be kept before those of rows that were never delivered are removed.
+const MANY: usize = 4096;
+
+#[derive(Debug, Default)]
+pub(super) struct Answers(Mutex<HashMap<String, Answer>>);
+
+#[derive(Debug)]
+struct Answer {
+    recipients: BTreeSet<String>,
+    /// The entries of the list that concern them, with their reasons.
+    listed: BTreeMap<String, String>,
+    since: Instant,
+}
+
+impl Answer {
+    fn covers(&self, recipients: &[String]) -> bool {
+        self.since.elapsed() < FRESH && recipients.iter().all(|one| self.recipients.contains(one))
+    }
+}
+
+impl Answers {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Answer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what one query said about these rows.
+    pub fn keep(&self, rows: &[(&str, &[String])], listed: &BTreeMap<String, String>) {
+        let since = Instant::now();
+        let mut kept = self.lock();
+        if kept.len() >= MANY {
+            kept.retain(|_, answer| answer.since.elapsed() < FRESH);
+        }
+        for (row, recipients) in rows {
+            let own = if listed.is_empty() { BTreeMap::new() } else { concerning(recipients, listed) };
+            let recipients = recipients.iter().cloned().collect();
+            kept.insert((*row).to_owned(), Answer { recipients, listed: own, since });
+        }
+    }
+
+    /// Is there an answer for all of these recipients of the row?
+    pub fn has(&self, row: &str, recipients: &[String]) -> bool {
+        self.lock().get(row).is_some_and(|answer| answer.covers(recipients))
+    }
+
+    /// The entries that concern the row; `None` where it must be looked up. An answer serves one delivery.
+    pub fn take(&self, row: &str, recipients: &[String]) -> Option<BTreeMap<String, String>> {
+        self.lock().remove(row).filter(|answer| answer.covers(recipients)).map(|answer| answer.listed)
+    }
+}
+
+fn concerning(recipients: &[String], listed: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let all = recipients.iter().flat_map(|address| entries(address));
+    all.filter_map(|entry| listed.get_key_value(&entry).map(|(entry, why)| (entry.clone(), why.clone())))
+        .collect()
+}
