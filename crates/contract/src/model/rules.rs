@@ -131,8 +131,6 @@ pub enum LeaseBy {
     Time,
     /// The due time is moved on.
     Due,
-    /// One relay under the store's lock.
-    Exclusive,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

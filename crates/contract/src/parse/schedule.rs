@@ -58,9 +58,8 @@ pub(super) struct RawLease {
 impl RawLease {
     pub fn read(scope: Option<Scope<'_>>) -> Self {
         let Some(scope) = scope else { return Self::default() };
-        let kinds = [("time", LeaseBy::Time), ("due", LeaseBy::Due), ("exclusive", LeaseBy::Exclusive)];
         let found = Self {
-            by: scope.get("by").and_then(|item| item.choice(&kinds)),
+            by: scope.get("by").and_then(|item| lease_by(&item)),
             duration: scope.get("for").and_then(|item| item.positive()),
             without: scope.get("without").and_then(|item| item.positive()),
             fence: scope.get("fence").map(|item| item.one_or_many().iter().filter_map(role).collect()),
@@ -85,14 +84,26 @@ impl RawLease {
     }
 }
 
+/// Earlier versions accepted `exclusive`, and no code made it true: such a contract gets an answer of its own.
+fn lease_by(item: &Item<'_>) -> Option<LeaseBy> {
+    if matches!(&item.node.value, Raw::Text(text) if text == "exclusive") {
+        let remedy = "write \"time\" with a claimed_at column, or \"due\"; for one worker at a time add single = true to \
+                      the lane's settings";
+        item.wrong(
+            "\"exclusive\" is not supported: a lock alone does not keep a stale worker from settling rows",
+            remedy,
+        );
+        return None;
+    }
+    item.choice(&[("time", LeaseBy::Time), ("due", LeaseBy::Due)])
+}
+
 /// `version`, else `owner` and `claimed_at`, else `claimed_at`; columns that may be absent fence nothing.
 fn default_fence(by: LeaseBy, columns: &Columns) -> Vec<Role> {
     let sure = |role: Role| columns.0.get(&role).is_some_and(|column| !column.optional);
     let candidates: [&[Role]; 3] = match by {
         LeaseBy::Due => [&[Role::Version], &[Role::Due], &[]],
-        LeaseBy::Time | LeaseBy::Exclusive => {
-            [&[Role::Version], &[Role::Owner, Role::ClaimedAt], &[Role::ClaimedAt]]
-        }
+        LeaseBy::Time => [&[Role::Version], &[Role::Owner, Role::ClaimedAt], &[Role::ClaimedAt]],
     };
     let found =
         candidates.into_iter().find(|roles| !roles.is_empty() && roles.iter().all(|role| sure(*role)));

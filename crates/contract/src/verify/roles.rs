@@ -184,7 +184,7 @@ impl Proof<'_> {
         let fence = &stage.lease.fence;
         if fence.is_empty() {
             let told = stage.lease.by == LeaseBy::Time && !self.keeps_time();
-            if stage.lease.by != LeaseBy::Exclusive && !told {
+            if !told {
                 let what = "nothing fences a worker that lost its lease";
                 self.log.key(&at, what, "add a version or claimed_at column to [columns], and name it here");
             }

@@ -53,6 +53,13 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
         "settings.DISPATCH_MAX_ATTEMPTS",
         "can't be set from outside; did you mean `attempts.max`?",
     ),
+    (
+        "mail_outbox",
+        "fence   = [\"claimed_at\"]",
+        "by = \"exclusive\"",
+        "lease.by",
+        "\"exclusive\" is not supported: a lock alone does not keep a stale worker from settling rows; write \"time\"",
+    ),
     ("mail_outbox", "composer = \"email\"", "", "stage.dispatch.composer", "is required"),
     (
         "mail_outbox",

@@ -229,7 +229,7 @@ pub struct Program {
     pub settle: BTreeMap<Transition, Settle>,
     /// What is written of a try whose row was cancelled meanwhile: it stays cancelled, and the try is on record.
     pub late: BTreeMap<Transition, Settle>,
-    /// Yields `Leases`. Absent where the lease can't run out (`lease.by = "exclusive"` with nothing to write).
+    /// Yields `Leases`. Absent where nothing is written to keep a lease.
     pub extend: Option<Script>,
     /// Gives claimed rows without a claim time one, so that their lease can run out. `Keys`.
     pub stamp: Option<Script>,

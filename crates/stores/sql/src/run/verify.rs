@@ -122,7 +122,6 @@ impl Opened {
     fn lease_finding(&self) -> Finding {
         let seconds = self.stage.lease.duration.as_secs();
         match self.stage.lease.by {
-            LeaseBy::Exclusive => ok("one worker at a time runs the lane, under a lock".to_owned()),
             LeaseBy::Due => ok(format!("rows of a crashed worker fall due again within {seconds} s")),
             LeaseBy::Time if self.contract.column(Role::LeaseUntil).is_some() => {
                 ok(format!("rows of a crashed worker are recovered within {seconds} s"))
