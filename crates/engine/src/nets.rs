@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use postrider_contract::Retention;
 use postrider_seams::handoff::Offer;
 use postrider_seams::store::{self, SweepKind};
 use tokio::task::JoinSet;
@@ -15,8 +16,11 @@ use crate::runner::Runner;
 /// Rows per statement: short transactions, so that nobody waits for us.
 pub(crate) const CHUNK: u32 = 500;
 
-/// How often spent rows are looked for, and finished ones purged.
+/// How often spent rows are looked for, and finished ones purged, unless they are kept for less than two minutes.
 const SLOW: Duration = Duration::from_mins(1);
+
+/// The shortest time between two purges, whatever a retention says.
+const FASTEST_PURGE: Duration = Duration::from_secs(1);
 
 /// Held while a net runs, and a little longer than a run should take.
 pub(crate) const LOCK_TTL: Duration = Duration::from_secs(30);
@@ -44,10 +48,17 @@ pub(crate) async fn run(runner: Arc<Runner>) {
         }
         nets.spawn(follow(Arc::clone(&runner), queue));
     }
-    if !runner.lane.contract.retention.is_empty() {
-        nets.spawn(repeat(Arc::clone(&runner), SLOW, "purge", purge));
+    if let Some(every) = purge_interval(&runner.lane.contract.retention) {
+        nets.spawn(repeat(Arc::clone(&runner), every, "purge", purge));
     }
     while nets.join_next().await.is_some() {}
+}
+
+/// Half of the shortest retention, so that a finished row is gone at most one and a half of its retention after it
+/// finished; at most a minute. `None` where rows are kept for ever.
+fn purge_interval(retention: &[Retention]) -> Option<Duration> {
+    let shortest = retention.iter().map(|rule| rule.after).min()?;
+    Some((shortest / 2).clamp(FASTEST_PURGE, SLOW))
 }
 
 /// Runs one net for ever, the first time at once: a restart is when there is most to pick up.

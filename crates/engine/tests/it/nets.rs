@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use postrider_engine::{Engine, Health};
+use postrider_contract::Contract;
+use postrider_engine::{Engine, Health, Lane};
 use postrider_seams::{RowId, Transport, Value};
+use postrider_store_memory::{MemoryStore, MemoryTable};
 
 use crate::bench::{Even, Faulty, Scripted, count, fill, health, lane, limits, start, table, text, until};
 
@@ -24,6 +26,20 @@ async fn m06_queued_rows_at_the_maximum_are_swept() {
     until("swept", MINUTE * 2, || count(&table, "failed") == 1 && count(&table, "sent") == 1).await;
     assert_eq!(text(&table, 1, "last_error").as_deref(), Some("attempts spent"));
     assert_eq!(transport.times("1"), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn g6_a_retention_of_seconds_is_purged_within_seconds() {
+    let text = Contract::builtin("mail_outbox").unwrap();
+    let contract = Contract::parse("m.toml", &format!("{text}\n[retention]\nsent = \"4s\"\n")).unwrap();
+    let table = MemoryTable::new(contract.clone());
+    fill(&table, 3);
+    let store = MemoryStore::open(&table, 0, "worker-1");
+    let transport = Arc::new(Scripted::delivers()) as Arc<dyn Transport>;
+    let engine = Engine::new(Arc::new(Even));
+    engine.start(Lane { contract: Arc::new(contract), ..lane(store, transport, limits()) });
+    until("all sent", MINUTE, || count(&table, "sent") == 3).await;
+    until("purged", Duration::from_millis(6_300), || table.rows().is_empty()).await;
 }
 
 #[tokio::test(start_paused = true)]
