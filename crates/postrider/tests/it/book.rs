@@ -4,6 +4,7 @@
 //! stands for anything within a line, and on a line of its own for any lines. What only looks (`status`, `cat` and the
 //! like) is looked at again until it says what the page says: a delivery takes a moment.
 
+mod contracts;
 mod page;
 mod shell;
 
