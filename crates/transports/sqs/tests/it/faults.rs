@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_sqs::types::MessageSystemAttributeName;
-use postrider_seams::{Outcome, Transport as _, transport};
+use postrider_seams::{Content, Outcome, Transport as _, transport};
 use postrider_services::Ministack;
 use tokio::time::Instant;
 
@@ -43,6 +43,30 @@ async fn o09_payload_and_headers_arrive() {
     all_delivered(&send(&sqs, &[record(&name, None, vec![0xff, 0], "d-2")]).await);
     let message = &take(&client, &queue, 1).await[0];
     assert_eq!((message.body(), attribute(message, "payload-encoding")), (Some("/wA="), Some("base64")));
+}
+
+#[tokio::test]
+async fn o09_more_than_ten_headers_are_one_attribute_as_documented() {
+    let (url, name) = (url().await, unique("deals"));
+    let client = client(&url).await;
+    let queue = create(&client, &name).await;
+    let sqs = sqs(&url);
+    let with_headers = |count: usize| {
+        let mut envelope = record(&queue, Some("k"), "x", "d");
+        let Content::Record(record) = &mut envelope.content else { panic!("a record") };
+        record.headers = (1..=count).map(|n| (format!("h{n}"), format!("v{n}"))).collect();
+        envelope
+    };
+    all_delivered(&send(&sqs, &[with_headers(9)]).await);
+    let message = &take(&client, &queue, 1).await[0];
+    assert_eq!(message.message_attributes().unwrap().len(), 10, "nine headers and the key");
+    assert_eq!((attribute(message, "h9"), attribute(message, "key")), (Some("v9"), Some("k")));
+    all_delivered(&send(&sqs, &[with_headers(10)]).await);
+    let message = &take(&client, &queue, 1).await[0];
+    assert_eq!(message.message_attributes().unwrap().len(), 1);
+    let all: serde_json::Value = serde_json::from_str(attribute(message, "headers").unwrap()).unwrap();
+    assert_eq!(all.as_object().unwrap().len(), 11);
+    assert_eq!((&all["h10"], &all["key"]), (&"v10".into(), &"k".into()));
 }
 
 #[tokio::test]
