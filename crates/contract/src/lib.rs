@@ -7,6 +7,7 @@
 mod assign;
 mod builtin;
 mod decide;
+mod duration;
 mod graph;
 mod handoff;
 mod hold;
@@ -27,6 +28,7 @@ pub use assign::{
     ATTEMPTS_SPENT, Assignment, DEFERRED_OWNER, LEASE_EXPIRED, Move, POISON, POISON_MESSAGE, Set, TAKEOVERS,
 };
 pub use decide::{Counters, Decision, Got, LONGEST_WISH, Verdict};
+pub use duration::duration;
 pub use graph::Edge;
 pub use handoff::Handoff;
 pub use layer::Layer;

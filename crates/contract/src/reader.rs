@@ -249,7 +249,7 @@ impl<'a> Item<'a> {
 
     pub fn duration(&self) -> Option<Duration> {
         match &self.node.value {
-            Raw::Text(text) => match words::duration(text) {
+            Raw::Text(text) => match crate::duration(text) {
                 Ok(duration) if duration <= LONGEST => Some(duration),
                 Ok(_) => {
                     self.wrong(format!("{text:?} is out of range"), "allowed: up to 3650 days");

@@ -192,7 +192,7 @@ impl Unit {
 /// A duration with its unit, or a plain number where the unit is clear.
 fn duration(unit: Unit, text: &str) -> Result<Duration, Wrong> {
     let Ok(number) = text.parse::<i64>() else {
-        return words::duration(text)
+        return crate::duration(text)
             .map_err(|remedy| (format!("{text:?} is no duration"), remedy.to_owned()));
     };
     let number = u64::try_from(number)

@@ -1,27 +1,7 @@
-//! The small words of the language: durations, identifiers, and guesses at what was meant.
-
-use std::time::Duration;
+//! The small words of the language: identifiers, and guesses at what was meant.
 
 /// The longest name that every database takes.
 const LONGEST_NAME: usize = 63;
-
-/// `500ms 30s 5m 1h 7d`, or the reason why not.
-pub(crate) fn duration(text: &str) -> Result<Duration, &'static str> {
-    const EXPECTED: &str =
-        "a duration is a whole number and a unit, such as \"500ms\", \"30s\", \"5m\", \"1h\" or \"7d\"";
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().map_err(|_| EXPECTED)?;
-    let seconds = match unit {
-        "ms" => return Ok(Duration::from_millis(number)),
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => return Err(EXPECTED),
-    };
-    number.checked_mul(seconds).map(Duration::from_secs).ok_or("too long")
-}
 
 /// Is this a name that we can quote on every database?
 pub(crate) fn identifier(text: &str) -> Result<(), String> {

@@ -26,6 +26,8 @@ pub use handoff::Handoff;
 pub use inspect::{Inspect, Page};
 pub use migrate::Migrate;
 pub use outcome::{Failure, Outcome, Receipt};
+/// Reads a duration; transports read their options with it.
+pub use postrider_contract::duration;
 pub use produce::Produce;
 pub use queue::Queue;
 pub use rest::Rest;

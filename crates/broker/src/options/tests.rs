@@ -11,7 +11,7 @@ fn values_are_read_and_mistakes_gathered() {
         ("many", "x"),
         ("wait", "250ms"),
         ("long", "2m"),
-        ("odd", "1h"),
+        ("odd", "1 hour"),
         ("mode", "b"),
         ("kind", "z"),
         ("secret", "hunter2"),

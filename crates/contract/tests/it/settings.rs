@@ -86,6 +86,25 @@ fn o04_the_lanes_own_settings_come_apart() {
 }
 
 #[test]
+fn o04_iso_8601_durations_are_read_as_java_writes_them() {
+    let pairs = [
+        ("app.outbox.pollInterval", "PT0.5S"),
+        ("APP_OUTBOX_INITIAL_BACKOFF", "PT2S"),
+        ("APP_OUTBOX_PUBLISHTIMEOUT", "PT1M"),
+    ];
+    let found = outside("outbox", &pairs).expect("fine");
+    assert_eq!(found.lane.poll, Some(Duration::from_millis(500)));
+    assert_eq!(found.lane.timeout, Some(Duration::from_mins(1)));
+    let contract = applied("outbox", &pairs).expect("fine");
+    let Schedule::Exponential { base, .. } = contract.stages[0].retry_rule.schedule else {
+        panic!("exponential")
+    };
+    assert_eq!(base, Duration::from_secs(2));
+    let problems = outside("outbox", &[("app.outbox.pollInterval", "P1M")]).expect_err("a month");
+    assert!(problems.to_string().contains("no fixed length"), "{problems}");
+}
+
+#[test]
 fn o04_a_number_without_its_unit_is_not_guessed() {
     let problems =
         outside("outbox", &[("APP_OUTBOX_POLL_INTERVAL", "500")]).expect_err("seconds or milliseconds?");

@@ -2,20 +2,9 @@
 
 use std::time::Duration;
 
-/// `500ms 30s 5m 1h 7d`.
+/// `500ms 30s 5m 1h 7d`, or ISO 8601: `PT30S`.
 pub fn duration(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let digits = text.find(|character: char| !character.is_ascii_digit())?;
-    let count: u64 = text[..digits].parse().ok()?;
-    let seconds = match &text[digits..] {
-        "ms" => return Some(Duration::from_millis(count)),
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => return None,
-    };
-    count.checked_mul(seconds).map(Duration::from_secs)
+    postrider_contract::duration(text.trim()).ok()
 }
 
 /// Bytes: a whole number, or one with `KB`, `MB` or `GB` (powers of 1024).
@@ -56,6 +45,7 @@ mod tests {
     fn durations_and_sizes_are_read() {
         assert_eq!(duration("500ms"), Some(Duration::from_millis(500)));
         assert_eq!(duration("7d"), Some(Duration::from_hours(168)));
+        assert_eq!(duration(" PT0.5S "), Some(Duration::from_millis(500)));
         for wrong in ["", "5", "5 parsecs", "m", "-1s", "99999999999999999999s"] {
             assert_eq!(duration(wrong), None, "{wrong}");
         }

@@ -178,14 +178,7 @@ fn duration(key: &str, value: &str, mistakes: &mut Vec<String>, place: &mut Dura
     }
 }
 
+/// A plain number is seconds.
 fn read_duration(text: &str) -> Option<Duration> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().ok()?;
-    match unit {
-        "ms" => Some(Duration::from_millis(number)),
-        "" | "s" => Some(Duration::from_secs(number)),
-        "m" => number.checked_mul(60).map(Duration::from_secs),
-        _ => None,
-    }
+    text.parse().map(Duration::from_secs).ok().or_else(|| postrider_seams::duration(text).ok())
 }
