@@ -33,6 +33,15 @@ impl Proof<'_> {
         if stage.ready.is_empty() {
             wrong("ready", "names no state".to_owned(), "name the state that a claim takes");
         }
+        for (at, end) in [("dead", stage.dead), ("rejected", stage.rejected)] {
+            if end == stage.delivered && self.log.knows(&key(stage, at)) {
+                let what = format!(
+                    "`{}` is the delivered state too: failed rows would look delivered",
+                    self.name(end)
+                );
+                wrong(at, what, "end failed rows in a state of their own");
+            }
+        }
         // What is left out is `dead`, and blamed there.
         for (at, end) in ends(stage).into_iter().filter(|(at, _)| self.log.knows(&key(stage, at))) {
             if stage.ready.contains(&end) {

@@ -20,11 +20,22 @@ impl Proof<'_> {
         if self.contract.pool.is_some() && self.column(Role::Pool).is_none() {
             self.lacks("pool", Role::Pool, "it names a row's pool");
         }
+        self.group_order();
         for stage in &self.contract.stages {
             self.group(stage);
             self.lease(stage);
             self.fence(stage);
             self.schedule(stage);
+        }
+    }
+
+    fn group_order(&self) {
+        let Some(group) = &self.contract.group else { return };
+        if group.keeps_order() && group.sequence.is_empty() {
+            let what = "has no order: no column plays the role `created`, and `sequence` names none";
+            let id = &self.contract.table.id;
+            let remedy = format!("write sequence = [\"COLUMN\"], or sequence = [\"{id}\"] where keys grow");
+            self.log.key("group.sequence", what, remedy);
         }
     }
 

@@ -55,7 +55,16 @@ const UNSOUND: &[(&str, &str, &str, &str, &str)] = &[
         "effect.1.values.reason",
         "there is no `$outcome`",
     ),
+    // Groups.
+    ("outbox", "sequence = [\"created\"]", "sequence = []", "group.sequence", "has no order"),
     // The machine.
+    (
+        "mail_outbox",
+        "dead      = \"failed\"",
+        "dead      = \"sent\"",
+        "stage.dispatch.dead",
+        "`sent` is the delivered state too: failed rows would look delivered",
+    ),
     (
         "mail_outbox",
         "dead      = \"failed\"",
