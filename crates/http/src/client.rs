@@ -1,5 +1,6 @@
 //! The client: takes a request to an answer, by a deadline.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::connection::{Connection, Unanswered};
 use crate::dial::Dialer;
 use crate::error::{Error, Fault};
 use crate::guard::Guard;
+use crate::lookup::Lookups;
 use crate::pool::Pool;
 use crate::resolve::{Resolve, SystemResolver};
 use crate::target::Target;
@@ -33,6 +35,8 @@ pub struct ClientSettings {
     pub idle: Duration,
     /// For a TCP connection, and again for TLS on it.
     pub connect_timeout: Duration,
+    /// For one name look-up.
+    pub lookup_timeout: Duration,
     pub resolver: Arc<dyn Resolve>,
 }
 
@@ -44,9 +48,18 @@ impl Default for ClientSettings {
             connections: 2000,
             idle: Duration::from_secs(50),
             connect_timeout: Duration::from_secs(5),
+            lookup_timeout: Duration::from_secs(3),
             resolver: Arc::new(SystemResolver::default()),
         }
     }
+}
+
+/// How a target is reached; see [`Client::route`].
+#[derive(Debug, Clone, Default)]
+pub struct Route {
+    client: Option<Arc<str>>,
+    /// `None`: a kept connection was there; without one, the name is resolved when it is dialled.
+    addresses: Option<Vec<SocketAddr>>,
 }
 
 /// Makes requests. Redirects are answers like any other, and proxies are not looked for.
@@ -61,7 +74,7 @@ impl Client {
         Ok(Self {
             dialer: Dialer {
                 guard: settings.guard.clone(),
-                resolver: Arc::clone(&settings.resolver),
+                lookups: Lookups::new(Arc::clone(&settings.resolver), settings.lookup_timeout),
                 connector: tls::connector(&settings.roots)?,
                 connect_timeout: settings.connect_timeout,
             },
@@ -71,16 +84,32 @@ impl Client {
 
     /// May this target be dialled, as its name resolves now? Sends nothing. What is dialled later is checked again.
     pub async fn check(&self, target: &Target) -> Result<(), Error> {
-        self.dialer.addresses(target).await.map(|_| ())
+        self.dialer.addresses(None, target).await.map(|_| ())
+    }
+
+    /// Resolves the target's name, unless a connection with it is kept. What this takes is bounded by the timeout of
+    /// look-ups, and is not part of the time of the request. `client`: whose look-up it is.
+    pub async fn route(&self, client: Option<&str>, target: &Target) -> Result<Route, Error> {
+        let client = client.map(Into::into);
+        if self.pool.has(&target.origin) {
+            return Ok(Route { client, addresses: None });
+        }
+        let addresses = self.dialer.addresses(client.as_deref(), target).await?;
+        Ok(Route { client, addresses: Some(addresses) })
+    }
+
+    /// Like [`Client::send_by`], with the look-up within the limits.
+    pub async fn send(&self, call: &Call, limits: Limits) -> Result<Answer, Error> {
+        self.send_by(&Route::default(), call, limits).await
     }
 
     /// Sends a request once, and reads its answer. Only where a kept connection turns out to be closed, with nothing
     /// of the request sent, is another one used. Cancel-safe in that nothing is left behind; not idempotent.
-    pub async fn send(&self, call: &Call, limits: Limits) -> Result<Answer, Error> {
+    pub async fn send_by(&self, route: &Route, call: &Call, limits: Limits) -> Result<Answer, Error> {
         let origin = &call.target.origin;
         let mut stale = 0;
         loop {
-            let mut connection = self.connection(&call.target, limits, stale < STALE).await?;
+            let mut connection = self.connection(route, &call.target, limits, stale < STALE).await?;
             let head = match timeout_at(limits.deadline, connection.send(call)).await {
                 Ok(Ok(head)) => head,
                 Ok(Err(Unanswered::NotSent(_))) if stale <= STALE => {
@@ -102,7 +131,13 @@ impl Client {
         }
     }
 
-    async fn connection(&self, target: &Target, limits: Limits, kept: bool) -> Result<Connection, Error> {
+    async fn connection(
+        &self,
+        route: &Route,
+        target: &Target,
+        limits: Limits,
+        kept: bool,
+    ) -> Result<Connection, Error> {
         let origin = &target.origin;
         if kept && let Some(connection) = self.pool.take(origin) {
             return Ok(connection);
@@ -123,7 +158,16 @@ impl Client {
         let permit = timeout_at(limits.deadline, self.pool.permit())
             .await
             .map_err(|_| Error::new(Fault::Busy, "all connections are in use"))?;
-        let opening = async { Connection::open(self.dialer.dial(target).await?, permit).await };
+        let opening = async {
+            let looked_up;
+            let addresses = if let Some(addresses) = &route.addresses {
+                addresses
+            } else {
+                looked_up = self.dialer.addresses(route.client.as_deref(), target).await?;
+                &looked_up
+            };
+            Connection::open(self.dialer.dial(target, addresses).await?, permit).await
+        };
         let connection = timeout_at(limits.deadline, opening).await.map_err(|_| late())??;
         self.pool.opened(origin, &connection);
         Ok(connection)

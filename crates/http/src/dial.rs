@@ -4,7 +4,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt as _};
@@ -16,7 +15,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::error::{Error, Fault};
 use crate::guard::Guard;
-use crate::resolve::Resolve;
+use crate::lookup::{Lookups, Unresolved};
 use crate::target::Target;
 use crate::tls;
 
@@ -27,7 +26,7 @@ const ADDRESSES: usize = 8;
 
 pub(crate) struct Dialer {
     pub guard: Guard,
-    pub resolver: Arc<dyn Resolve>,
+    pub lookups: Lookups,
     pub connector: TlsConnector,
     /// For TCP and TLS together.
     pub connect_timeout: Duration,
@@ -39,14 +38,14 @@ pub(crate) enum Dialled {
 }
 
 impl Dialer {
-    /// The addresses of a target that may be dialled; an error if there are none.
-    pub async fn addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, Error> {
+    /// The addresses of a target that may be dialled; an error if there are none. `client`: whose look-up it is.
+    pub async fn addresses(&self, client: Option<&str>, target: &Target) -> Result<Vec<SocketAddr>, Error> {
         let origin = &target.origin;
-        let found = match target.literal {
-            Some(address) => vec![SocketAddr::new(address, origin.port)],
-            None => self.resolver.resolve(&origin.host, origin.port).await.map_err(|error| {
-                Error::new(Fault::Dns, format!("{} could not be resolved", origin.host)).caused_by(&error)
-            })?,
+        let found = if let Some(address) = target.literal {
+            vec![SocketAddr::new(address, origin.port)]
+        } else {
+            let found = self.lookups.addresses(client, &origin.host, origin.port).await;
+            found.map_err(|unresolved| unresolved_name(&origin.host, &unresolved))?
         };
         if found.is_empty() {
             return Err(Error::new(Fault::Dns, format!("{} has no address", origin.host)));
@@ -72,13 +71,13 @@ impl Dialer {
         }
     }
 
-    pub async fn dial(&self, target: &Target) -> Result<Dialled, Error> {
-        let addresses = self.addresses(target).await?;
+    /// Connects to one of these addresses, which [`Dialer::addresses`] allowed.
+    pub async fn dial(&self, target: &Target, addresses: &[SocketAddr]) -> Result<Dialled, Error> {
         let limit = |what: &str| {
             let waited = self.connect_timeout.as_millis();
             Error::new(Fault::Connect, format!("no {what} with {} within {waited} ms", target.origin))
         };
-        let stream = timeout(self.connect_timeout, connect(&addresses))
+        let stream = timeout(self.connect_timeout, connect(addresses))
             .await
             .map_err(|_| limit("connection"))?
             .map_err(|error| {
@@ -96,6 +95,20 @@ impl Dialer {
                 let fault = if tls::is_certificate_error(&error) { Fault::Certificate } else { Fault::Tls };
                 Err(Error::new(fault, format!("no TLS with {}", target.origin)).caused_by(&error))
             }
+        }
+    }
+}
+
+fn unresolved_name(host: &str, unresolved: &Unresolved) -> Error {
+    match unresolved {
+        Unresolved::Busy => {
+            Error::new(Fault::Lookups, format!("too many name look-ups are under way to resolve {host} now"))
+        }
+        Unresolved::TimedOut => {
+            Error::new(Fault::Dns, format!("{host} could not be resolved: no answer in time"))
+        }
+        Unresolved::Failed(error) => {
+            Error::new(Fault::Dns, format!("{host} could not be resolved")).caused_by(&**error)
         }
     }
 }

@@ -12,6 +12,8 @@ pub enum Fault {
     Address,
     /// All connections that we may have are in use; nothing was tried.
     Busy,
+    /// Too many name look-ups are under way, or this name is known not to answer; nothing was tried.
+    Lookups,
     /// The name could not be resolved.
     Dns,
     /// No TCP connection could be made.

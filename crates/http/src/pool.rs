@@ -85,6 +85,14 @@ impl Pool {
         None
     }
 
+    /// Is a connection kept, as far as can be told?
+    pub fn has(&self, origin: &Origin) -> bool {
+        let inner = self.lock();
+        let Some(host) = inner.hosts.get(origin) else { return false };
+        let shared = host.shared.as_ref().is_some_and(|(sender, _)| !sender.is_closed());
+        shared || host.idle.iter().any(|(sender, _)| sender.is_ready() && !sender.is_closed())
+    }
+
     /// What to hold while dialling this host, where a shared connection may come of it.
     pub fn turn(&self, origin: &Origin) -> Option<Arc<tokio::sync::Mutex<()>>> {
         let mut inner = self.lock();

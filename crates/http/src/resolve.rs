@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
 /// Look-ups at once. One that hangs keeps a thread, long after its caller has given up.
-const LOOKUPS: usize = 64;
+const LOOKUPS: usize = 128;
 
 /// Asks for the addresses of a name. Cancel-safe.
 #[async_trait]

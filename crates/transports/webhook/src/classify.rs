@@ -3,13 +3,21 @@
 use std::time::Duration;
 
 use postrider_http::{Answer, Error, Fault};
-use postrider_seams::{Failure, Outcome, Receipt, Value};
+use postrider_seams::{Dice as _, Failure, Outcome, Receipt, ThreadDice, Value};
 
 use crate::record::{Attempt, Class, ErrorType, shortened};
-use crate::retry_after::{self, LONGEST};
+use crate::retry_after;
 
 #[cfg(test)]
 mod tests;
+
+/// What `delaySeconds` may ask for, and what it means where it is missing. As it costs no attempt, a receiver that always
+/// asks for none would be called without a pause.
+const SHORTEST_DELAY: Duration = Duration::from_secs(1);
+const USUAL_DELAY: Duration = Duration::from_secs(30);
+const LONGEST_DELAY: Duration = Duration::from_hours(24);
+/// How long a row waits whose name could not be looked up for lack of a place: about this.
+const LOOKUP_WAIT: Duration = Duration::from_secs(10);
 
 /// What an attempt says about its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +36,8 @@ pub(crate) struct Context {
     pub took: Duration,
     pub signed: bool,
     pub may_postpone: bool,
+    /// The most that a Retry-After may ask for.
+    pub longest_retry_after: Duration,
     /// Unix seconds.
     pub now: i64,
 }
@@ -49,7 +59,7 @@ pub(crate) fn answer(answer: &Answer, context: Context) -> (Outcome, Health) {
             Some(after) => {
                 attempt.error = Some(ErrorType::Transient);
                 let reason = format!("the receiver asks to come back in {} s", after.as_secs());
-                (Outcome::Retryable(failure(reason, Some(after), attempt)), Health::Well)
+                (Outcome::Deferred(failure(reason, Some(after), attempt)), Health::Well)
             }
         };
     }
@@ -62,7 +72,8 @@ pub(crate) fn answer(answer: &Answer, context: Context) -> (Outcome, Health) {
         return (Outcome::Rejected(failure), Health::Well);
     }
     let waits = matches!(answer.status, 429 | 503);
-    let after = waits.then(|| retry_after::read(&answer.headers, context.now)).flatten();
+    let after =
+        waits.then(|| retry_after::read(&answer.headers, context.longest_retry_after, context.now)).flatten();
     let health = match (after, class) {
         (Some(after), _) if !after.is_zero() => Health::Hold(after),
         (_, Class::ServerError) => Health::Unwell,
@@ -89,7 +100,7 @@ fn words(status: u16) -> String {
     }
 }
 
-/// `{"ack":false,"delaySeconds":n}`, where the subscription allows it.
+/// `{"ack":false,"delaySeconds":n}`, where the subscription allows it: the row waits, and it costs no attempt (rule J5).
 fn postponed(answer: &Answer, context: Context) -> Option<Duration> {
     if !context.may_postpone || answer.cut {
         return None;
@@ -98,18 +109,21 @@ fn postponed(answer: &Answer, context: Context) -> Option<Duration> {
     if said.get("ack")? != &serde_json::Value::Bool(false) {
         return None;
     }
-    let seconds = said.get("delaySeconds").and_then(serde_json::Value::as_f64).unwrap_or(0.0);
+    let Some(seconds) = said.get("delaySeconds").and_then(serde_json::Value::as_f64) else {
+        return Some(USUAL_DELAY);
+    };
     let wish =
         if seconds.is_sign_negative() { Ok(Duration::ZERO) } else { Duration::try_from_secs_f64(seconds) };
-    Some(wish.unwrap_or(LONGEST).min(LONGEST))
+    Some(wish.unwrap_or(LONGEST_DELAY).clamp(SHORTEST_DELAY, LONGEST_DELAY))
 }
 
 pub(crate) fn error(error: &Error, context: Context) -> (Outcome, Health) {
     let (class, kind) = match error.fault {
         // Nothing was tried, so it is no attempt.
-        Fault::Busy => {
-            let failure = Failure { after: Some(Duration::from_secs(1)), ..Failure::new(error.to_string()) };
-            return (Outcome::Deferred(failure), Health::Unknown);
+        Fault::Busy => return (untried(error, Duration::from_secs(1)), Health::Unknown),
+        Fault::Lookups => {
+            let spread = LOOKUP_WAIT.mul_f64(1.0 + ThreadDice.roll() / 2.0);
+            return (untried(error, spread), Health::Unknown);
         }
         Fault::Url | Fault::Address | Fault::Certificate => (Class::ConnectionError, ErrorType::Permanent),
         Fault::Dns | Fault::Connect | Fault::Closed => (Class::ConnectionError, ErrorType::Transient),
@@ -131,6 +145,10 @@ pub(crate) fn error(error: &Error, context: Context) -> (Outcome, Health) {
         _ if error.sent => (Outcome::Uncertain(failure), Health::Unwell),
         _ => (Outcome::Retryable(failure), Health::Unwell),
     }
+}
+
+fn untried(error: &Error, after: Duration) -> Outcome {
+    Outcome::Deferred(Failure { after: Some(after), ..Failure::new(format!("{error}; not tried")) })
 }
 
 fn failure(reason: String, after: Option<Duration>, attempt: Attempt) -> Failure {

@@ -23,6 +23,10 @@ pub struct Settings {
     pub timeout: Duration,
     pub longest_timeout: Duration,
     pub connect_timeout: Duration,
+    /// For one name look-up; no part of the attempt's time.
+    pub lookup_timeout: Duration,
+    /// The most that a Retry-After may ask for.
+    pub longest_retry_after: Duration,
     /// How long a connection is kept without a request.
     pub idle: Duration,
     /// Connections at once, over all hosts.
@@ -46,6 +50,8 @@ impl Default for Settings {
             timeout: Duration::from_secs(30),
             longest_timeout: Duration::from_mins(5),
             connect_timeout: Duration::from_secs(5),
+            lookup_timeout: Duration::from_secs(3),
+            longest_retry_after: Duration::from_hours(1),
             idle: Duration::from_secs(50),
             connections: 2000,
             per_host: 64,
@@ -93,6 +99,8 @@ impl Settings {
         options.duration("timeout", &mut self.timeout);
         options.duration("longest_timeout", &mut self.longest_timeout);
         options.duration("connect_timeout", &mut self.connect_timeout);
+        options.duration("lookup_timeout", &mut self.lookup_timeout);
+        options.duration("longest_retry_after", &mut self.longest_retry_after);
         options.duration("idle", &mut self.idle);
         options.read("connections", "a whole number", &mut self.connections);
         options.read("per_host", "a whole number", &mut self.per_host);
@@ -115,6 +123,8 @@ impl Settings {
             ("timeout", self.timeout, hundred, self.longest_timeout),
             ("longest_timeout", self.longest_timeout, hundred, Duration::from_hours(1)),
             ("connect_timeout", self.connect_timeout, hundred, Duration::from_mins(5)),
+            ("lookup_timeout", self.lookup_timeout, hundred, Duration::from_secs(30)),
+            ("longest_retry_after", self.longest_retry_after, hundred, Duration::from_hours(24)),
             ("idle", self.idle, Duration::from_secs(1), Duration::from_hours(1)),
             ("breaker_wait", self.breaker.wait, hundred, self.breaker.longest_wait),
         ];

@@ -1,4 +1,5 @@
-//! The transport: makes the requests of a call side by side, each within its own time and its host's share.
+//! The transport: makes the requests of a call side by side, each within its own time and its host's slots. Waiting
+//! for a slot or for a name look-up is no part of a request's time.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use futures::future::join_all;
 use postrider_http::{Client, ClientSettings, Limits, Resolve, Roots, SystemResolver, Target};
 use postrider_seams::transport::Hold;
 use postrider_seams::{Content, Envelope, Failure, Outcome, Transport, Webhook, transport};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::classify::{self, Context};
 use crate::config::Settings;
@@ -48,10 +49,11 @@ impl Webhooks {
             connections: settings.connections,
             idle: settings.idle,
             connect_timeout: settings.connect_timeout,
+            lookup_timeout: settings.lookup_timeout,
             resolver,
         });
         let client = client.map_err(|wrong| Error::one(KIND, wrong))?;
-        let hosts = Hosts::new(settings.per_host, settings.breaker);
+        let hosts = Hosts::new(settings.per_host, settings.concurrency, settings.breaker);
         Ok(Self { settings, client, hosts, clock: unix_now })
     }
 
@@ -71,15 +73,34 @@ impl Webhooks {
         };
         let now = (self.clock)();
         let signed = !webhook.signing.is_empty();
-        let context = |took| Context { took, signed, may_postpone: webhook.may_postpone, now };
+        let context = |took| Context {
+            took,
+            signed,
+            may_postpone: webhook.may_postpone,
+            longest_retry_after: self.settings.longest_retry_after,
+            now,
+        };
         let target = match Target::parse(&webhook.url) {
             Ok(target) => target,
             Err(error) => return classify::error(&error, context(std::time::Duration::ZERO)).0,
         };
         let host = self.hosts.host(&target.origin());
-        let turn = match host.turn(webhook.client.as_deref(), deadline).await {
-            Ok(turn) => turn,
+        let client = webhook.client.as_deref();
+        let slot = match host.slot(client, deadline).await {
+            Ok(slot) => slot,
             Err(put_off) => return put_off,
+        };
+        let began = Instant::now();
+        let route = match timeout_at(deadline, self.client.route(client, &target)).await {
+            Ok(Ok(route)) => route,
+            Ok(Err(error)) => {
+                let (outcome, health) = classify::error(&error, context(began.elapsed()));
+                slot.report(health);
+                return outcome;
+            }
+            Err(_) => {
+                return Outcome::Deferred(Failure::new("the name look-up did not end in time; not tried"));
+            }
         };
         let call = match encode::encode(&envelope.dedupe, webhook, target, (self.clock)()) {
             Ok(call) => call,
@@ -91,11 +112,11 @@ impl Webhooks {
         let started = Instant::now();
         let limits =
             Limits { deadline: deadline.min(started + self.time(webhook)), body: self.settings.max_answer };
-        let (outcome, health) = match self.client.send(&call, limits).await {
+        let (outcome, health) = match self.client.send_by(&route, &call, limits).await {
             Ok(answer) => classify::answer(&answer, context(started.elapsed())),
             Err(error) => classify::error(&error, context(started.elapsed())),
         };
-        turn.tell(health);
+        slot.report(health);
         outcome
     }
 
@@ -112,7 +133,7 @@ impl Transport for Webhooks {
 
     fn hold(&self, envelope: &Envelope) -> Option<Hold> {
         let Content::Webhook(webhook) = &envelope.content else { return None };
-        self.hosts.hold(&Target::parse(&webhook.url).ok()?.origin())
+        self.hosts.hold(&Target::parse(&webhook.url).ok()?.origin(), webhook.client.as_deref())
     }
 
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {

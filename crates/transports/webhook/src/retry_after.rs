@@ -4,18 +4,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use postrider_http::HeaderMap;
 
-/// The most that a receiver may ask for (rule J5).
-pub(crate) const LONGEST: Duration = Duration::from_hours(24);
-
-/// What the answer asks for; `now` is in Unix seconds. What can't be read asks for nothing.
-pub(crate) fn read(headers: &HeaderMap, now: i64) -> Option<Duration> {
+/// What the answer asks for, at most `longest`; `now` is in Unix seconds. What can't be read asks for nothing.
+pub(crate) fn read(headers: &HeaderMap, longest: Duration, now: i64) -> Option<Duration> {
     let text = headers.get("retry-after")?.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Some(text.parse().map_or(LONGEST, Duration::from_secs).min(LONGEST));
+        return Some(text.parse().map_or(longest, Duration::from_secs).min(longest));
     }
     let then = httpdate::parse_http_date(text).ok()?;
     let now = UNIX_EPOCH + Duration::from_secs(now.try_into().unwrap_or(0));
-    Some(SystemTime::duration_since(&then, now).unwrap_or_default().min(LONGEST))
+    Some(SystemTime::duration_since(&then, now).unwrap_or_default().min(longest))
 }
 
 #[cfg(test)]
@@ -26,11 +23,11 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert("retry-after", text.parse().unwrap());
         // Sun, 06 Nov 1994 08:49:37 GMT
-        read(&headers, 784_111_777).map(|wait| wait.as_secs())
+        read(&headers, Duration::from_hours(24), 784_111_777).map(|wait| wait.as_secs())
     }
 
     #[test]
-    fn j05_seconds_and_dates_are_read_up_to_a_day() {
+    fn j05_seconds_and_dates_are_read_up_to_the_longest() {
         assert_eq!(asked("120"), Some(120));
         assert_eq!(asked("0"), Some(0));
         assert_eq!(asked("86401"), Some(86_400));
@@ -42,6 +39,6 @@ mod tests {
         for wrong in ["", "soon", "-1", "1.5", "12s"] {
             assert_eq!(asked(wrong), None, "{wrong}");
         }
-        assert_eq!(read(&HeaderMap::new(), 0), None);
+        assert_eq!(read(&HeaderMap::new(), Duration::from_hours(24), 0), None);
     }
 }

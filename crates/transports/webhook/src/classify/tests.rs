@@ -3,8 +3,13 @@ use postrider_http::{HeaderMap, Target, Version};
 
 use super::*;
 
-const CONTEXT: Context =
-    Context { took: Duration::from_millis(12), signed: true, may_postpone: true, now: 0 };
+const CONTEXT: Context = Context {
+    took: Duration::from_millis(12),
+    signed: true,
+    may_postpone: true,
+    longest_retry_after: Duration::from_hours(1),
+    now: 0,
+};
 
 fn answered(status: u16, retry_after: Option<&str>, body: &str) -> (Outcome, Health) {
     let mut headers = HeaderMap::new();
@@ -72,7 +77,7 @@ fn j05_retry_after_counts_for_429_and_503() {
     assert_eq!((outcome.failure().unwrap().after, health), (None, Health::Unwell));
     let (outcome, health) = answered(429, None, "");
     assert_eq!((outcome.failure().unwrap().after, health), (None, Health::Well));
-    assert_eq!(answered(429, Some("999999"), "").0.failure().unwrap().after, Some(LONGEST));
+    assert_eq!(answered(429, Some("999999"), "").0.failure().unwrap().after, Some(Duration::from_hours(1)));
 }
 
 #[test]
@@ -87,15 +92,16 @@ fn j05_a_receiver_may_postpone_where_it_was_agreed() {
     let (outcome, health) = answered(200, None, r#"{"ack":false,"delaySeconds":90}"#);
     assert_eq!(
         (kind(&outcome), outcome.failure().unwrap().after),
-        ("retryable", Some(Duration::from_secs(90)))
+        ("deferred", Some(Duration::from_secs(90))),
+        "it costs no attempt"
     );
     assert_eq!(
         (recorded(&outcome), health),
         (("SUCCESS".to_owned(), Some("TRANSIENT".to_owned())), Health::Well)
     );
     for (body, after) in [
-        (r#"{"ack":false}"#, 0),
-        (r#"{"ack":false,"delaySeconds":-5}"#, 0),
+        (r#"{"ack":false}"#, 30),
+        (r#"{"ack":false,"delaySeconds":-5}"#, 1),
         (r#"{"ack":false,"delaySeconds":1e99}"#, 86_400),
     ] {
         let (outcome, _) = answered(200, None, body);

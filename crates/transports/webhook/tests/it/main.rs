@@ -5,5 +5,6 @@ mod connections;
 mod faults;
 mod guarded;
 mod libraries;
+mod lookups;
 mod tls;
 mod world;

@@ -1,0 +1,115 @@
+//! Names that do not answer, and the clients that share a resolver or an origin with them.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Response;
+use postrider_http::Resolve;
+use postrider_seams::{Outcome, Transport as _, Webhook};
+use postrider_transport_webhook::{Settings, Webhooks};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::world::{Answer, Server, assert_summary, deliver, envelope, settings, status, webhook};
+
+/// As the system's: a bounded number of look-ups at once, of which those of `hang…` never end.
+struct Hanging {
+    places: Semaphore,
+    server: SocketAddr,
+}
+
+#[async_trait]
+impl Resolve for Hanging {
+    async fn resolve(&self, host: &str, _port: u16) -> io::Result<Vec<SocketAddr>> {
+        let _place = self.places.acquire().await.map_err(io::Error::other)?;
+        if host.starts_with("hang") {
+            std::future::pending::<()>().await;
+        }
+        Ok(vec![self.server])
+    }
+}
+
+fn hanging(settings: Settings, server: &Server) -> Arc<Webhooks> {
+    let resolver = Hanging { places: Semaphore::new(64), server: server.address };
+    Arc::new(Webhooks::with_resolver(settings, Arc::new(resolver)).unwrap())
+}
+
+fn of(client: &str, url: &str) -> Webhook {
+    Webhook { client: Some(client.to_owned()), ..webhook(url) }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn j09_names_that_do_not_answer_delay_no_other_client() {
+    let server = Server::start(|_| status(200)).await;
+    let webhooks = hanging(settings(), &server);
+    // What a lane has in flight at once.
+    let lane = Arc::new(Semaphore::new(512));
+    for n in 0..1000 {
+        let (webhooks, lane) = (Arc::clone(&webhooks), Arc::clone(&lane));
+        tokio::spawn(async move {
+            let _place = lane.acquire().await.unwrap();
+            deliver(&webhooks, of("a", &format!("http://hang{n}.test/"))).await
+        });
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let mut took = Vec::new();
+    for n in 0..30 {
+        let began = Instant::now();
+        let _place = lane.acquire().await.unwrap();
+        let outcome = deliver(&webhooks, of("b", &format!("http://b{n}.test/"))).await;
+        assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
+        took.push(began.elapsed());
+    }
+    took.sort();
+    assert!(took[15] < Duration::from_secs(1), "half of them took over {:?}", took[15]);
+}
+
+#[tokio::test]
+async fn g1_waiting_for_a_look_up_is_neither_an_attempt_nor_the_requests_time() {
+    let server = Server::start(|_| status(200)).await;
+    let short = Settings { lookup_timeout: Duration::from_millis(400), ..settings() };
+    let webhooks = hanging(short, &server);
+    let hurried = |url: &str| Webhook { timeout: Some(Duration::from_millis(100)), ..of("a", url) };
+    // The one that really asked has tried; those that find every place taken have not.
+    let many = (0..40).map(|n| {
+        let (webhooks, one) = (Arc::clone(&webhooks), hurried(&format!("http://hang{n}.test/")));
+        tokio::spawn(async move { deliver(&webhooks, one).await })
+    });
+    let outcomes = futures::future::join_all(many.collect::<Vec<_>>()).await;
+    let outcomes: Vec<Outcome> = outcomes.into_iter().map(Result::unwrap).collect();
+    let (untried, tried): (Vec<_>, Vec<_>) =
+        outcomes.iter().partition(|outcome| matches!(outcome, Outcome::Deferred(_)));
+    assert_eq!((untried.len(), tried.len()), (24, 16));
+    for outcome in tried {
+        assert_summary(outcome, "retryable", "CONNECTION_ERROR", "TRANSIENT");
+    }
+}
+
+fn limited(path: &str) -> Answer {
+    let mut answer = Response::new(Full::<Bytes>::default());
+    if path == "/limited" {
+        *answer.status_mut() = 429.try_into().unwrap();
+        answer.headers_mut().insert("retry-after", "86400".parse().unwrap());
+    }
+    answer
+}
+
+#[tokio::test]
+async fn j05_a_clients_retry_after_is_capped_and_holds_no_other_client_of_the_origin() {
+    let server = Server::start(|seen| limited(&seen.path)).await;
+    let webhooks = Webhooks::new(settings()).unwrap();
+    let url = |path: &str| format!("http://{}{path}", server.address);
+    let first = deliver(&webhooks, of("a", &url("/limited"))).await;
+    assert_eq!(first.failure().unwrap().after, Some(Duration::from_hours(1)));
+    let held = deliver(&webhooks, of("a", &url("/well"))).await;
+    assert!(matches!(held, Outcome::Deferred(_)), "{held:?}");
+    assert!(webhooks.hold(&envelope(of("a", &url("/well")))).is_some());
+    assert!(webhooks.hold(&envelope(of("b", &url("/well")))).is_none());
+    let other = deliver(&webhooks, of("b", &url("/well"))).await;
+    assert!(matches!(other, Outcome::Delivered(_)), "{other:?}");
+}
