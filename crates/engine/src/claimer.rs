@@ -10,6 +10,7 @@ use postrider_seams::{Claimed, transport};
 use tokio::time::Instant;
 
 use crate::batch::{Batch, HeldRow};
+use crate::room::{Place, Source};
 use crate::runner::Runner;
 use crate::state::Phase;
 use crate::watchdog;
@@ -28,11 +29,14 @@ enum Turn {
 /// Claims until the lane drains; waits for work when the table is empty.
 pub(crate) async fn lead(runner: Arc<Runner>) {
     let mut changed = runner.state.subscribe();
+    let mut freed = runner.room.subscribe();
+    let mut place = None;
     let mut failures = 0;
     let mut claimed = Instant::now();
     let mut is_full = false;
     while !is_draining(&runner) {
         if !runner.state.is_open() || !holds_single_lock(&runner).await {
+            place = None;
             runner.passed_over.set(false);
             // Open again, or told to drain; the time limit is for the single-claimer lock.
             let _ = tokio::time::timeout(Duration::from_secs(2), changed.changed()).await;
@@ -40,7 +44,8 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
         }
         let late = is_full && runner.is_fair() && claimed.elapsed() >= NEWCOMER;
         let room = if late { Room::All } else { Room::Usual };
-        let turn = turn(&runner, room, &mut failures).await;
+        freed.mark_unchanged();
+        let turn = turn(&runner, room, &mut place, &mut failures).await;
         is_full = matches!(turn, Turn::NoRoom);
         if !is_full {
             claimed = Instant::now();
@@ -63,9 +68,10 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
                     claimed = Instant::now();
                     runner.release(runner.waiting.give_up(runner.lane.limits.batch as usize));
                 }
+                place.get_or_insert_with(|| runner.room.wait(Source::Table));
                 tokio::select! {
                     biased;
-                    () = runner.room.notified() => {}
+                    _ = freed.changed() => {}
                     _ = changed.changed() => {}
                     () = tokio::time::sleep_until(claimed + NEWCOMER), if runner.is_fair() => {}
                 }
@@ -89,6 +95,7 @@ pub(crate) async fn lead(runner: Arc<Runner>) {
 /// Claims beside the leader for as long as full batches come.
 pub(crate) async fn assist(runner: Arc<Runner>) {
     let mut changed = runner.state.subscribe();
+    let mut freed = runner.room.subscribe();
     let mut failures = 0;
     while !is_draining(&runner) {
         tokio::select! {
@@ -96,13 +103,16 @@ pub(crate) async fn assist(runner: Arc<Runner>) {
             () = runner.deep.notified() => {}
             _ = changed.changed() => continue,
         }
+        // The leader waits in line for all of them.
+        let mut place = None;
         while runner.state.is_open() && !runner.lane.limits.single {
-            match turn(&runner, Room::Usual, &mut failures).await {
+            freed.mark_unchanged();
+            match turn(&runner, Room::Usual, &mut place, &mut failures).await {
                 Turn::Full => {}
                 Turn::NoRoom => {
                     tokio::select! {
                         biased;
-                        () = runner.room.notified() => {}
+                        _ = freed.changed() => {}
                         _ = changed.changed() => {}
                     }
                 }
@@ -124,8 +134,10 @@ enum Room {
 /// How long a lane whose clients take turns goes without a claim.
 const NEWCOMER: Duration = Duration::from_millis(500);
 
-async fn turn(runner: &Runner, room: Room, failures: &mut u32) -> Turn {
+/// `place` is where the claimer waits for room; given up once it has some.
+async fn turn<'a>(runner: &'a Runner, room: Room, place: &mut Option<Place<'a>>, failures: &mut u32) -> Turn {
     let Some(limit) = reserve(runner, room) else { return Turn::NoRoom };
+    *place = None;
     let asked = Instant::now();
     let reserved = &runner.state.counters.reserved;
     reserved.fetch_add(u64::from(limit), Relaxed);
@@ -189,28 +201,42 @@ pub(crate) fn room(runner: &Runner) -> u64 {
     bound.saturating_sub(runner.state.counters.held.load(Relaxed)).min(most)
 }
 
-/// Takes room for up to so many rows; answers for how many there was some.
+/// Takes room for up to so many rows of the queue; returns for how many there was some.
 pub(crate) fn reserve_up_to(runner: &Runner, rows: u64) -> u64 {
+    if !runner.room.may(Source::Queue) {
+        return 0;
+    }
     let bound = runner.reach.held(&runner.lane.limits);
     let held = &runner.state.counters.held;
     let mut now = held.load(Relaxed);
     loop {
         let room = bound.saturating_sub(now).min(rows);
+        if room == 0 {
+            return 0;
+        }
         match held.compare_exchange_weak(now, now + room, Relaxed, Relaxed) {
-            Ok(_) => return room,
+            Ok(_) => {
+                runner.room.took(Source::Queue);
+                return room;
+            }
             Err(seen) => now = seen,
         }
     }
 }
 
-/// Takes room for a claim. While rows wait there is time for a whole batch; else half of one is worth a round trip.
+/// Takes room for a claim. While rows wait there is time for a whole batch; else half of one is worth a round trip. Where
+/// the queue's rows wait for room too, any room is: they would take all that comes free before it is half a batch.
 fn reserve(runner: &Runner, room: Room) -> Option<u32> {
+    if !runner.room.may(Source::Table) {
+        return None;
+    }
     let limits = &runner.lane.limits;
     let all = room == Room::All;
+    let contended = runner.room.is_contended(Source::Table);
     let bound = if all { limits.held as u64 } else { runner.reach.held(limits) };
     let most = u64::from(if all { limits.batch } else { runner.reach.rows() }).min(bound).max(1);
     let patient = bound >= 2 * most && !runner.waiting.is_empty();
-    let least = if all {
+    let least = if all || contended {
         1
     } else if patient {
         most
@@ -225,14 +251,21 @@ fn reserve(runner: &Runner, room: Room) -> Option<u32> {
             return None;
         }
         match held.compare_exchange_weak(now, now + room, Relaxed, Relaxed) {
-            Ok(_) => return u32::try_from(room).ok(),
+            Ok(_) => {
+                runner.room.took(Source::Table);
+                return u32::try_from(room).ok();
+            }
             Err(seen) => now = seen,
         }
     }
 }
 
+/// A claim brought fewer rows than it had room for: others may have that room.
 pub(crate) fn give_room_back(runner: &Runner, rows: u64) {
-    runner.state.counters.held.fetch_sub(rows, Relaxed);
+    if rows > 0 {
+        runner.state.counters.held.fetch_sub(rows, Relaxed);
+        runner.room.freed();
+    }
 }
 
 /// Until a row is looked for again that is due and that somebody seems to hold.

@@ -23,6 +23,7 @@ mod pointers;
 mod prober;
 mod questions;
 mod reach;
+mod room;
 mod runner;
 mod settler;
 mod soon;

@@ -14,6 +14,7 @@ use postrider_seams::{Handoff, Queue, RowId};
 use tokio::time::Instant;
 
 use crate::claimer::{self, is_draining};
+use crate::room::Source;
 use crate::runner::Runner;
 
 /// Until a row that somebody looks at just now is tried again.
@@ -25,27 +26,36 @@ const WAITS: [u64; 5] = [100, 500, 1000, 2000, 5000];
 /// Receives until the lane drains. A lane that is paused, or whose target is away, leaves the queue alone.
 pub(crate) async fn receive(runner: Arc<Runner>, queue: Arc<dyn Queue>) {
     let mut changed = runner.state.subscribe();
+    let mut freed = runner.room.subscribe();
+    let mut place = None;
     let mut failures = 0;
     while !is_draining(&runner) {
         if !runner.state.is_open() {
+            place = None;
             // What was fetched ahead is for others.
             queue.rest().await;
             let _ = tokio::time::timeout(Duration::from_secs(2), changed.changed()).await;
             continue;
         }
+        freed.mark_unchanged();
         let room = claimer::room(&runner);
         if room == 0 {
+            place.get_or_insert_with(|| runner.room.wait(Source::Queue));
             tokio::select! {
                 biased;
-                () = runner.room.notified() => {}
+                _ = freed.changed() => {}
                 _ = changed.changed() => {}
             }
             continue;
         }
+        place = None;
         match queue.receive(usize::try_from(room).unwrap_or(usize::MAX)).await {
             Ok(pointers) => {
                 failures = 0;
                 runner.state.set_queue(None);
+                if !pointers.is_empty() {
+                    runner.received.note();
+                }
                 take(&runner, &*queue, pointers).await;
             }
             Err(error) => {
@@ -89,17 +99,21 @@ async fn take(runner: &Runner, queue: &dyn Queue, pointers: Vec<Pointer>) {
 /// Takes room for some of so many rows, as soon as there is any; `None` where the lane is to claim no more.
 async fn reserved(runner: &Runner, rows: usize) -> Option<usize> {
     let mut changed = runner.state.subscribe();
+    let mut freed = runner.room.subscribe();
+    let mut place = None;
     loop {
         if !runner.state.is_open() {
             return None;
         }
+        freed.mark_unchanged();
         let room = claimer::reserve_up_to(runner, rows as u64);
         if room > 0 {
             return usize::try_from(room).ok();
         }
+        place.get_or_insert_with(|| runner.room.wait(Source::Queue));
         tokio::select! {
             biased;
-            () = runner.room.notified() => {}
+            _ = freed.changed() => {}
             _ = changed.changed() => {}
         }
     }

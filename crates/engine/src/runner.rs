@@ -6,7 +6,7 @@
 //!     └────────────── room (rows settled) ◀────────────┘      keeper, nets, prober, watchdog: beside
 //! ```
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -14,7 +14,6 @@ use postrider_contract::Stage;
 use postrider_seams::{Claimed, Dice, Handoff, Store, Transport, Want, store};
 use tokio::sync::{Notify, RwLock, Semaphore, SemaphorePermit};
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::Instant;
 
 use crate::batch::{Batch, HeldRow};
 use crate::ended::{Ended, EndedRows};
@@ -23,10 +22,11 @@ use crate::observed::{ObservedStore, ObservedTransport};
 use crate::pace::Pace;
 use crate::questions::Questions;
 use crate::reach::Reach;
+use crate::room::Room;
 use crate::soon::Soon;
 use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::waiting::{Run, Waiting};
-use crate::watchdog::Lasting;
+use crate::watchdog::{Lasting, Moment};
 use crate::{claimer, deliverer, keeper, nets, ordered, pointers, prober, settler, watchdog};
 
 /// What the parts of one lane share.
@@ -42,8 +42,8 @@ pub(crate) struct Runner {
     batches: Mutex<Vec<Weak<Batch>>>,
     /// Settles read, an extension writes: the two never overlap, so no settle goes out with a fence that is changing.
     pub gate: RwLock<()>,
-    /// Rows were settled: there is room to claim.
-    pub room: Notify,
+    /// Who waits for room to claim.
+    pub room: Room,
     /// The last row of an ordered run was settled: its group can be claimed again.
     pub freed: Notify,
     /// When rows that go by a queue, and were put off, are to be published.
@@ -64,9 +64,12 @@ pub(crate) struct Runner {
     pub questions: Arc<Questions>,
     /// Rows are due, and claims come back without them.
     pub passed_over: Lasting,
-    /// Milliseconds since `started` when something last moved.
-    moved: AtomicU64,
-    started: Instant,
+    /// The queue has messages, and none is received although there is room.
+    pub unreceived: Lasting,
+    /// When a pointer was last received.
+    pub received: Moment,
+    /// When something last moved.
+    moved: Moment,
 }
 
 impl Runner {
@@ -90,7 +93,7 @@ impl Runner {
             ended: EndedRows::default(),
             batches: Mutex::default(),
             gate: RwLock::new(()),
-            room: Notify::new(),
+            room: Room::new(),
             freed: Notify::new(),
             soon: Soon::default(),
             deep: Notify::new(),
@@ -100,8 +103,9 @@ impl Runner {
             pace: Pace::default(),
             questions,
             passed_over: Lasting::default(),
-            moved: AtomicU64::new(0),
-            started: Instant::now(),
+            unreceived: Lasting::default(),
+            received: Moment::now(),
+            moved: Moment::now(),
         })
     }
 
@@ -124,12 +128,11 @@ impl Runner {
 
     /// Something moved: the watchdog is content.
     pub fn note_progress(&self) {
-        let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.moved.store(millis, Relaxed);
+        self.moved.note();
     }
 
     pub fn since_progress(&self) -> Duration {
-        self.started.elapsed().saturating_sub(Duration::from_millis(self.moved.load(Relaxed)))
+        self.moved.elapsed()
     }
 
     /// The store answered.

@@ -83,7 +83,7 @@ fn done(runner: &Runner, batch: &[Ended]) {
     let rows: usize = batch.iter().map(Ended::rows).sum();
     runner.state.counters.held.fetch_sub(rows as u64, Relaxed);
     runner.note_progress();
-    runner.room.notify_one();
+    runner.room.freed();
     if over > 0 {
         runner.freed.notify_one();
     }

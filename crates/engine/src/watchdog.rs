@@ -4,14 +4,19 @@
 //! - the store has owed an answer to the loop (claim, settle, extend, load) for [`UNANSWERED`]: a locked table, a
 //!   database that hangs;
 //! - rows are due, and for [`PASSED_OVER`] every claim came back without one: another transaction holds them;
+//! - the external queue has messages, there is room for rows, and for [`UNRECEIVED`] none was received: the receiver
+//!   hangs, or the consumer on the broker hands out nothing;
 //! - rows are held, and for [`STALL_MARGIN`] beyond the longest delivery nothing has moved: a part of the loop hangs.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use postrider_contract::Claimed;
+use postrider_seams::Queue;
 use tokio::time::Instant;
 
+use crate::claimer;
 use crate::runner::Runner;
 
 const TICK: Duration = Duration::from_secs(1);
@@ -23,12 +28,43 @@ const UNANSWERED: Duration = Duration::from_secs(3);
 /// Longer than workers of ours are in each other's way.
 const PASSED_OVER: Duration = Duration::from_secs(4);
 
+/// Between two questions to the queue of a lane that receives nothing: how many messages wait? Each is a request, which a
+/// cloud bills.
+const QUEUE_LOOK: Duration = Duration::from_secs(5);
+
+/// So long messages wait on a queue only where nobody receives them.
+const UNRECEIVED: Duration = Duration::from_secs(4);
+
 /// Beyond the delivery's own time and the grace that it has (`deliverer.rs`).
 const STALL_MARGIN: Duration = Duration::from_secs(10);
 
-/// The pause flag has its own loop: a database that hangs must not keep the watchdog from saying so.
+/// The pause flag and the queue have loops of their own: a database or a broker that hangs must not keep the watchdog from
+/// saying so.
 pub(crate) async fn run(runner: Arc<Runner>) {
-    tokio::join!(biased; carry_pauses(&runner), watch(&runner));
+    tokio::join!(biased; carry_pauses(&runner), watch_queue(&runner), watch(&runner));
+}
+
+/// Asks the queue whether messages wait there, while the lane has room and receives none.
+async fn watch_queue(runner: &Runner) {
+    let Some(queue) = runner.lane.queue.clone() else { return };
+    loop {
+        tokio::time::sleep(QUEUE_LOOK).await;
+        let waits = should_receive(runner) && has_messages(&*queue).await;
+        // A pointer may have come during the question.
+        runner.unreceived.set(waits && should_receive(runner));
+    }
+}
+
+fn should_receive(runner: &Runner) -> bool {
+    runner.state.is_open()
+        && !runner.state.has_queue_trouble()
+        && claimer::room(runner) > 0
+        && runner.received.elapsed() >= UNRECEIVED
+}
+
+async fn has_messages(queue: &dyn Queue) -> bool {
+    // A queue that does not answer is away, which the receiver reports.
+    matches!(tokio::time::timeout(QUEUE_LOOK, queue.waiting()).await, Ok(Ok(messages)) if messages > 0)
 }
 
 async fn carry_pauses(runner: &Runner) {
@@ -79,6 +115,12 @@ fn stalled(runner: &Runner) -> Option<String> {
             PASSED_OVER.as_secs()
         ));
     }
+    if runner.unreceived.lasts().is_some_and(|since| since >= UNRECEIVED) {
+        return Some(format!(
+            "the queue has messages, and for over {} s none was received although there is room: restart this worker, and check the consumer on the broker",
+            UNRECEIVED.as_secs()
+        ));
+    }
     let limit = runner.lane.limits.timeout + STALL_MARGIN;
     (runner.state.held() > 0 && runner.since_progress() > limit)
         .then(|| format!("rows are held, and nothing has moved for over {} s", limit.as_secs()))
@@ -96,6 +138,28 @@ impl Lasting {
 
     fn lasts(&self) -> Option<Duration> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).map(|since| since.elapsed())
+    }
+}
+
+/// When something last happened.
+#[derive(Debug)]
+pub(crate) struct Moment {
+    began: Instant,
+    /// Milliseconds since then.
+    at: AtomicU64,
+}
+
+impl Moment {
+    pub fn now() -> Self {
+        Self { began: Instant::now(), at: AtomicU64::new(0) }
+    }
+
+    pub fn note(&self) {
+        self.at.store(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed().saturating_sub(Duration::from_millis(self.at.load(Relaxed)))
     }
 }
 

@@ -78,12 +78,13 @@ impl AmqpQueue {
         }
     }
 
-    /// Declares the queue, or only asks for it.
-    async fn declared(&self, passive: bool) -> Result<(), Error> {
+    /// Declares the queue, or only asks for it; returns how many messages wait there.
+    async fn declared(&self, passive: bool) -> Result<u64, Error> {
         let channel = self.channel().await?;
         let options = QueueDeclareOptions { passive, durable: true, ..QueueDeclareOptions::default() };
         let declared = channel.queue_declare(self.queue.as_str().into(), options, FieldTable::default());
-        asked(declared).await?.map(|_| ()).map_err(|error| self.refused(&error))
+        let queue = asked(declared).await?.map_err(|error| self.refused(&error))?;
+        Ok(queue.message_count().into())
     }
 
     /// The channel and the tags of those receipts that are its own.
@@ -187,14 +188,18 @@ impl Queue for AmqpQueue {
         }
     }
 
+    async fn waiting(&self) -> Result<u64, Error> {
+        self.declared(true).await
+    }
+
     async fn probe(&self) -> Result<(), Error> {
         self.amqp.probe().await.map_err(fault)?;
-        self.declared(true).await
+        self.declared(true).await.map(|_| ())
     }
 
     async fn declare(&self) -> Result<Vec<String>, Error> {
         match self.declared(true).await {
-            Ok(()) => return Ok(Vec::new()),
+            Ok(_) => return Ok(Vec::new()),
             Err(Error::Away(reason)) => return Err(Error::Away(reason)),
             Err(Error::Refused(_)) => {}
         }

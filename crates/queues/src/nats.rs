@@ -196,6 +196,15 @@ impl Queue for NatsQueue {
         self.tell(receipts, AckKind::Nak(Some(after).filter(|after| !after.is_zero()))).await
     }
 
+    async fn waiting(&self) -> Result<u64, Error> {
+        let (_, consumer) = self.held().await?;
+        // A copy, as the information is kept in it.
+        let mut consumer = (*consumer).clone();
+        let info = asked(consumer.info()).await?;
+        info.map(|info| info.num_pending)
+            .map_err(|error| Error::Away(format!("consumer {}: {error}", self.names.consumer)))
+    }
+
     async fn probe(&self) -> Result<(), Error> {
         self.nats.probe().await.map_err(fault)?;
         let connection = self.connection().await?;

@@ -137,6 +137,18 @@ impl Queue for SqsQueue {
         Ok(())
     }
 
+    async fn waiting(&self) -> Result<u64, Error> {
+        let name = QueueAttributeName::ApproximateNumberOfMessages;
+        let connected = self.sqs.connected().await;
+        let url = self.url(connected).await?;
+        let request = connected.client.get_queue_attributes().queue_url(url).attribute_names(name.clone());
+        let answer = asked(request.send()).await?.map_err(|error| wrong(&classify::request(&error)))?;
+        let count = answer.attributes().and_then(|all| all.get(&name)).and_then(|count| count.parse().ok());
+        count.ok_or_else(|| {
+            Error::Away(format!("queue {}: SQS does not say how many messages wait", self.queue))
+        })
+    }
+
     async fn probe(&self) -> Result<(), Error> {
         self.sqs.probe().await.map_err(fault)?;
         let connected = self.sqs.connected().await;

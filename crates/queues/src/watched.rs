@@ -126,6 +126,10 @@ impl<Q: Queue> Queue for Watched<Q> {
         self.inner.give_back(receipts, after).await
     }
 
+    async fn waiting(&self) -> Result<u64, Error> {
+        self.inner.waiting().await
+    }
+
     async fn rest(&self) {
         self.inner.rest().await;
     }

@@ -51,6 +51,9 @@ pub trait Queue: Send + Sync {
     /// These are to come again, to anyone, after about so long.
     async fn give_back(&self, receipts: &[Receipt], after: Duration) -> Result<(), Error>;
 
+    /// About how many pointers wait on the queue for somebody to receive them. Changes nothing.
+    async fn waiting(&self) -> Result<u64, Error>;
+
     /// Nothing is received for a while: what was fetched ahead is to go to others.
     async fn rest(&self) {}
 

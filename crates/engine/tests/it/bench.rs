@@ -8,10 +8,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_contract::Contract;
 use postrider_engine::{Engine, Health, Lane, Limits};
+use postrider_seams::handoff::{Offer, Taken};
 use postrider_seams::store::{Capabilities, Class, Error, Held, Reclaimed, Settlement, SweepKind};
 use postrider_seams::{
-    Claimed, Composer, Content, Dice, Envelope, Failure, Fields, Lease, Outcome, Receipt, RowId, Store,
-    Transport, Value, Want, transport,
+    Claimed, Composer, Content, Dice, Envelope, Failure, Fields, Handoff, Lease, Outcome, Receipt, RowId,
+    Store, Transport, Value, Want, transport,
 };
 use postrider_store_memory::{MemoryStore, MemoryTable, Row};
 use tokio::time::Instant;
@@ -205,6 +206,9 @@ pub struct Faulty {
     pub refuses: AtomicBool,
     /// Large rows can never be read.
     pub unreadable: bool,
+    /// Claims at once, and how long each takes: room is taken for it meanwhile.
+    pub claimers: usize,
+    pub claim_takes: Duration,
     pub extends: AtomicUsize,
     pub loads: AtomicUsize,
     pub claims: AtomicUsize,
@@ -219,6 +223,8 @@ impl Faulty {
             skips: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
             unreadable: false,
+            claimers: 1,
+            claim_takes: Duration::ZERO,
             extends: AtomicUsize::new(0),
             loads: AtomicUsize::new(0),
             claims: AtomicUsize::new(0),
@@ -237,7 +243,10 @@ impl Faulty {
 #[async_trait]
 impl Store for Faulty {
     fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
+        Capabilities { claimers: self.claimers, ..self.inner.capabilities() }
+    }
+    fn handoff(&self) -> Option<&dyn Handoff> {
+        self.inner.handoff().map(|_| self as &dyn Handoff)
     }
     async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
         self.answer()?;
@@ -245,6 +254,7 @@ impl Store for Faulty {
         if self.skips.load(SeqCst) {
             return Ok(Vec::new());
         }
+        tokio::time::sleep(self.claim_takes).await;
         self.inner.claim(want).await
     }
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
@@ -304,6 +314,35 @@ impl Store for Faulty {
     async fn set_paused(&self, lane: &str, paused: bool) -> Result<(), Error> {
         self.answer()?;
         self.inner.set_paused(lane, paused).await
+    }
+}
+
+impl Faulty {
+    fn handing(&self) -> &dyn Handoff {
+        self.inner.handoff().expect("the lane has a queue")
+    }
+}
+
+#[async_trait]
+impl Handoff for Faulty {
+    fn keeps_rows(&self) -> bool {
+        self.handing().keeps_rows()
+    }
+    async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
+        self.answer()?;
+        tokio::time::sleep(self.claim_takes).await;
+        self.handing().claim_named(rows).await
+    }
+    async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
+        self.answer()?;
+        tokio::time::sleep(self.claim_takes).await;
+        self.handing().claim_kept(limit).await
+    }
+    async fn offer(&self, offer: Offer, limit: u32) -> Result<Vec<RowId>, Error> {
+        self.handing().offer(offer, limit).await
+    }
+    async fn recall(&self, rows: &[RowId]) -> Result<u64, Error> {
+        self.handing().recall(rows).await
     }
 }
 

@@ -7,7 +7,9 @@ use postrider_engine::{Engine, Health};
 use postrider_seams::{Failure, Outcome, RowId, Transport, Value};
 use postrider_store_memory::MemoryStore;
 
-use crate::bench::{Even, Scripted, count, fill, health, int, lane, limits, mail, start, table, text, until};
+use crate::bench::{
+    Even, Faulty, Scripted, count, fill, health, int, lane, limits, mail, start, table, text, until,
+};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -121,7 +123,7 @@ async fn a_large_row_is_loaded_alone_and_one_over_the_limit_is_not_loaded() {
         table.insert(row);
     }
     let transport = Arc::new(Scripted::delivers());
-    let store = Arc::new(crate::bench::Faulty::new(&table, "w"));
+    let store = Arc::new(Faulty::new(&table, "w"));
     let engine = Engine::new(Arc::new(Even));
     engine.start(lane(store.clone(), Arc::clone(&transport) as Arc<dyn Transport>, limits()));
     until("both settled", MINUTE, || count(&table, "sent") == 1 && count(&table, "failed") == 1).await;
@@ -137,7 +139,7 @@ async fn m09_a_large_row_that_can_never_be_read_fails_instead_of_going_round() {
     row.insert("body_text".to_owned(), Value::Text("x".repeat(200_000)));
     table.insert(row);
     let transport = Arc::new(Scripted::delivers());
-    let store = Arc::new(crate::bench::Faulty { unreadable: true, ..crate::bench::Faulty::new(&table, "w") });
+    let store = Arc::new(Faulty { unreadable: true, ..Faulty::new(&table, "w") });
     let engine = Engine::new(Arc::new(Even));
     engine.start(lane(store, Arc::clone(&transport) as Arc<dyn Transport>, limits()));
     until("all settled", MINUTE, || count(&table, "sent") == 3 && count(&table, "failed") == 1).await;
@@ -182,4 +184,25 @@ async fn deferred_costs_nothing_and_waits() {
     assert!(int(&table, 1, "next_attempt_at").expect("set") > table.now() + 28_000_000);
     tokio::time::sleep(Duration::from_secs(20)).await;
     assert_eq!(transport.total(), 1);
+}
+
+/// Rows that come one by one, on a lane whose room is always taken: whoever gets room and finds nothing to claim must
+/// pass it on.
+#[tokio::test(start_paused = true)]
+async fn a_lane_that_may_hold_few_rows_moves_everything() {
+    for held in [1, 2, 20] {
+        let table = table();
+        let transport = Arc::new(Scripted::delivers().taking(Duration::from_millis(7)));
+        let engine = Engine::new(Arc::new(Even));
+        let few = postrider_engine::Limits { held, ..limits() };
+        let mut store = Faulty::new(&table, "w");
+        (store.claimers, store.claim_takes) = (4, Duration::from_millis(3));
+        engine.start(lane(Arc::new(store), Arc::clone(&transport) as Arc<dyn Transport>, few));
+        for id in 1..=200 {
+            table.insert(mail(&table, id));
+            tokio::time::sleep(Duration::from_millis(u64::try_from(id % 11).expect("small"))).await;
+        }
+        until("all sent", Duration::from_mins(5), || count(&table, "sent") == 200).await;
+        assert_eq!(transport.total(), 200, "held = {held}: each once");
+    }
 }

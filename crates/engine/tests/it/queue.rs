@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_contract::Contract;
-use postrider_engine::{Engine, Health, Lane};
+use postrider_engine::{Engine, Health, Lane, Limits};
 use postrider_seams::queue::{Error, Pointer, Queue, Receipt};
-use postrider_seams::{Failure, Outcome, Receipt as Delivered, RowId, Store as _, Transport, Value};
+use postrider_seams::{Failure, Outcome, Receipt as Delivered, RowId, Store, Transport, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable, PoolLimits, Row};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::bench::{Even, Plain, Scripted, count, limits, until};
+use crate::bench::{Even, Faulty, Plain, Scripted, count, limits, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -25,6 +25,8 @@ struct Pointers {
     held: Mutex<BTreeMap<String, Option<RowId>>>,
     arrived: Notify,
     away: AtomicBool,
+    /// Its consumer hands out nothing, whatever waits.
+    stuck: AtomicBool,
     published: AtomicUsize,
     received: AtomicUsize,
     acknowledged: AtomicUsize,
@@ -38,6 +40,7 @@ impl Pointers {
             held: Mutex::default(),
             arrived: Notify::new(),
             away: AtomicBool::new(false),
+            stuck: AtomicBool::new(false),
             published: AtomicUsize::new(0),
             received: AtomicUsize::new(0),
             acknowledged: AtomicUsize::new(0),
@@ -74,6 +77,9 @@ impl Queue for Pointers {
     async fn receive(&self, most: usize) -> Result<Vec<Pointer>, Error> {
         self.answer()?;
         let _ = tokio::time::timeout(Duration::from_secs(1), self.arrived.notified()).await;
+        if self.stuck.load(SeqCst) {
+            return Ok(Vec::new());
+        }
         let mut waiting = self.waiting.lock().expect("no panic");
         let mut pointers = Vec::new();
         while pointers.len() < most {
@@ -113,6 +119,11 @@ impl Queue for Pointers {
         Ok(())
     }
 
+    async fn waiting(&self) -> Result<u64, Error> {
+        self.answer()?;
+        Ok(self.waiting.lock().expect("no panic").len() as u64)
+    }
+
     async fn probe(&self) -> Result<(), Error> {
         self.answer()
     }
@@ -142,16 +153,25 @@ fn job(table: &MemoryTable, id: &str, more: &[(&str, Value)]) {
 }
 
 fn start(table: &Arc<MemoryTable>, queue: &Arc<Pointers>, transport: &Arc<Scripted>, worker: &str) -> Engine {
+    start_on(MemoryStore::open(table, 0, worker), queue, transport, limits())
+}
+
+fn start_on(
+    store: Arc<dyn Store>,
+    queue: &Arc<Pointers>,
+    transport: &Arc<Scripted>,
+    limits: Limits,
+) -> Engine {
     let engine = Engine::new(Arc::new(Even));
     engine.start(Lane {
         name: "webhooks".to_owned(),
         contract: Arc::new(contract()),
         stage: 0,
-        store: MemoryStore::open(table, 0, worker),
+        store,
         composer: Arc::new(Plain { limit: 1024 * 1024 }),
         transport: Arc::clone(transport) as Arc<dyn Transport>,
         queue: Some(Arc::clone(queue) as Arc<dyn Queue>),
-        limits: limits(),
+        limits,
     });
     engine
 }
@@ -351,4 +371,73 @@ async fn j3_a_lane_that_drains_leaves_what_it_has_not_claimed_to_others() {
     let _other = start(&table, &queue, &slow, "two");
     until("the other delivers the rest", 2 * MINUTE, || count(&table, "COMPLETED") == 300).await;
     assert_eq!(slow.total(), 300, "each once");
+}
+
+/// Jobs with a pointer, and ordered jobs that are claimed from the table: both sources want what little room there is.
+async fn small_held_moves_everything(held: usize, batch: u32) {
+    let table = MemoryTable::new(contract());
+    let queue = Pointers::new(&table);
+    let transport = Arc::new(Scripted::delivers().taking(Duration::from_millis(20)));
+    let text = |text: String| Value::Text(text);
+    let limits = Limits { held, batch, stretch: batch, ..limits() };
+    let mut store = Faulty::new(&table, "one");
+    store.claim_takes = Duration::from_millis(3);
+    let engine = start_on(Arc::new(store), &queue, &transport, limits);
+    for n in 0..200 {
+        job(&table, &format!("q{n:03}"), &[]);
+        queue.put(Some(&format!("q{n:03}")));
+        let more = [
+            ("group_key", text(format!("g{}", n % 10))),
+            ("mode", text("BLOCK_ON_ERROR".to_owned())),
+            ("sequence", Value::Int(n)),
+        ];
+        job(&table, &format!("o{n:03}"), &more);
+        tokio::time::sleep(Duration::from_millis(3)).await;
+    }
+    until("all are delivered", 5 * MINUTE, || {
+        assert!(engine.handle().lane("webhooks").expect("there").held <= held as u64);
+        count(&table, "COMPLETED") == 400
+    })
+    .await;
+    assert_eq!(transport.total(), 400, "each once");
+    // Neither source waited for the end of the other.
+    let sent = transport.sent.lock().expect("no panic").clone();
+    let first = |kind: char| sent.iter().position(|row| row.starts_with(kind)).expect("some");
+    assert!(first('q') < 100 && first('o') < 100, "{} {}", first('q'), first('o'));
+    assert_eq!(health(&engine), Health::Running);
+}
+
+#[tokio::test(start_paused = true)]
+async fn j3_a_queue_lane_that_may_hold_one_row_moves_everything() {
+    small_held_moves_everything(1, 20).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn j3_a_queue_lane_that_may_hold_two_rows_moves_everything() {
+    small_held_moves_everything(2, 20).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn j3_a_queue_lane_that_may_hold_one_batch_moves_everything() {
+    small_held_moves_everything(20, 20).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn j3_messages_that_nobody_receives_are_a_stall() {
+    let table = MemoryTable::new(contract());
+    let queue = Pointers::new(&table);
+    queue.stuck.store(true, SeqCst);
+    let transport = Arc::new(Scripted::delivers());
+    let engine = start(&table, &queue, &transport, "one");
+    tokio::time::sleep(MINUTE).await;
+    assert_eq!(health(&engine), Health::Running, "nothing waits");
+    job(&table, "a", &[]);
+    queue.put(Some("a"));
+    let stalled =
+        || matches!(health(&engine), Health::Stalled { reason } if reason.contains("the queue has messages"));
+    until("it says so", Duration::from_secs(15), stalled).await;
+    assert!(!health(&engine).is_ready());
+    queue.stuck.store(false, SeqCst);
+    until("it moves", Duration::from_secs(10), || health(&engine) == Health::Running).await;
+    assert_eq!(count(&table, "COMPLETED"), 1);
 }

@@ -6,3 +6,4 @@ mod kept;
 mod nets;
 mod settings;
 mod site;
+mod small;
