@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use postrider_contract::Problems;
+use postrider_seams::scrub::scrub;
 use postrider_seams::{store, transport};
 use postrider_server::{BindError, FiguresError};
 use serde_json::{Value, json};
@@ -38,8 +39,8 @@ impl Failure {
         let code = self.code();
         match self {
             Self::Reported | Self::NobodyListens => {}
-            _ if json => eprintln!("{}", self.object(code)),
-            _ => eprintln!("error: {self}"),
+            _ if json => eprintln!("{}", scrub(&self.object(code).to_string())),
+            _ => eprintln!("{}", scrub(&format!("error: {self}"))),
         }
         ExitCode::from(code)
     }

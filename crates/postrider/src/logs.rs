@@ -1,7 +1,8 @@
 //! Logs go to stderr; `RUST_LOG` chooses what, `--log-format` how.
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write};
 
+use postrider_seams::scrub::scrub;
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Command, LogFormat};
@@ -10,9 +11,35 @@ use crate::cli::{Command, LogFormat};
 pub fn start(format: LogFormat, command: &Command) {
     let default = if matches!(command, Command::Run(_)) { "info,sqlx=warn" } else { "warn,sqlx=error" };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Scrubbing::default);
     match format {
         LogFormat::Json => builder.json().flatten_event(true).init(),
         LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).with_target(false).init(),
+    }
+}
+
+/// One event on its way to stderr. Known secrets are removed, whatever library wrote it.
+#[derive(Default)]
+struct Scrubbing {
+    written: Vec<u8>,
+}
+
+impl Write for Scrubbing {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.written.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let text = String::from_utf8_lossy(&self.written).into_owned();
+        self.written.clear();
+        std::io::stderr().write_all(scrub(&text).as_bytes())
+    }
+}
+
+impl Drop for Scrubbing {
+    fn drop(&mut self) {
+        // There is nowhere to report that stderr is closed.
+        let _ = self.flush();
     }
 }

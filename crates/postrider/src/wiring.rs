@@ -36,6 +36,7 @@ pub mod hooks;
 mod kinds;
 pub mod notifications;
 mod queues;
+mod scrubbed;
 mod senders;
 
 pub use kinds::{ComposerKind, DISK, QueueKind, StoreKind, TransportKind};
@@ -287,7 +288,8 @@ fn connect_transport(
 fn made<T: Transport + 'static>(
     transport: Result<T, impl std::fmt::Display>,
 ) -> Result<Arc<dyn Transport>, String> {
-    transport.map(|transport| Arc::new(transport) as Arc<dyn Transport>).map_err(|error| error.to_string())
+    let transport = transport.map_err(|error| error.to_string())?;
+    Ok(Arc::new(scrubbed::Scrubbed(Arc::new(transport))))
 }
 
 /// Every mistake in a transport's URL and options. Makes and connects nothing.

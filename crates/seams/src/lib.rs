@@ -14,6 +14,7 @@ pub mod produce;
 pub mod queue;
 pub mod rest;
 pub mod row;
+pub mod scrub;
 pub mod secret;
 pub mod store;
 pub mod suppression;

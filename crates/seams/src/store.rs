@@ -24,7 +24,7 @@ pub enum Class {
     Misconfigured,
 }
 
-/// A store's failure. `message` says what happened, where, and what to do; it holds no secret.
+/// A store's failure. `message` says what happened, where, and what to do; known secrets are removed from it.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -36,7 +36,7 @@ pub struct Error {
 
 impl Error {
     pub fn new(class: Class, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), source: None }
+        Self { class, message: crate::scrub::scrubbed(message.into()), source: None }
     }
 
     #[must_use]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_http::Roots;
 use postrider_seams::secret::Error;
-use postrider_seams::{Secret, Secrets};
+use postrider_seams::{Secret, Secrets, scrub};
 
 use crate::aws::{Aws, Service};
 use crate::cache::Cache;
@@ -25,6 +25,10 @@ pub const TTL: Duration = Duration::from_mins(5);
 /// No secret takes longer than this, whoever keeps it.
 const TIME: Duration = Duration::from_secs(20);
 
+/// Variables that are secrets themselves.
+const SECRETS: [&str; 5] =
+    ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "POSTRIDER_SECRET_KEY", "VAULT_TOKEN", "VAULT_SECRET_ID"];
+
 /// The variables of a process, and the folder that relative file names start at.
 #[derive(Clone, Default)]
 pub struct Environment {
@@ -34,7 +38,9 @@ pub struct Environment {
 
 impl Environment {
     pub fn new(variables: impl IntoIterator<Item = (String, String)>, base: impl Into<PathBuf>) -> Self {
-        Self { variables: variables.into_iter().collect(), base: base.into() }
+        let variables: HashMap<String, String> = variables.into_iter().collect();
+        SECRETS.iter().filter_map(|name| variables.get(*name)).for_each(|secret| scrub::register(secret));
+        Self { variables, base: base.into() }
     }
 
     /// An empty variable is as good as none.
@@ -97,6 +103,7 @@ impl Safe {
 
     /// Seals a secret with the first key; the answer is an `encrypted://` reference. The error says what to set.
     pub fn seal(&self, secret: &str) -> Result<String, String> {
+        scrub::register(secret);
         let keys = self.keyring().map_err(|error| error.to_string())?;
         keys.seal(secret).map_err(|error| error.to_string())
     }
@@ -160,14 +167,25 @@ impl std::fmt::Debug for Safe {
     }
 }
 
+/// A keeper of secrets may repeat our token, or a secret, in its error.
+fn scrubbed(error: Error) -> Error {
+    match error {
+        Error::Reference(text) => Error::Reference(scrub::scrubbed(text)),
+        Error::Refused(text) => Error::Refused(scrub::scrubbed(text)),
+        Error::Away(text) => Error::Away(scrub::scrubbed(text)),
+    }
+}
+
 #[async_trait]
 impl Secrets for Safe {
     async fn secret(&self, reference: &str) -> Result<Secret, Error> {
         let parsed = Reference::parse(reference)?;
         let look_up = async || {
             let late = || Error::Away("the secret did not come in time".to_owned());
-            tokio::time::timeout(TIME, self.look_up(&parsed)).await.map_err(|_| late())?
+            let found = tokio::time::timeout(TIME, self.look_up(&parsed)).await.map_err(|_| late())??;
+            scrub::register(found.reveal());
+            Ok(found)
         };
-        self.cache.get(reference, look_up).await
+        self.cache.get(reference, look_up).await.map_err(scrubbed)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use postrider_seams::{Secret, Secrets as _};
+use postrider_seams::{Secret, Secrets as _, scrub};
 use postrider_secrets::{Reference, Safe};
 
 /// Which references a setting may hold.
@@ -20,7 +20,11 @@ pub fn resolve(
     follow: &dyn Fn(&str) -> Result<Secret, String>,
 ) -> Result<Secret, String> {
     let file = allowed == References::NoFiles && written.starts_with("file://");
-    if file || !Reference::is_one(written) { Ok(Secret::new(written)) } else { follow(written) }
+    if file || !Reference::is_one(written) {
+        scrub::register(written);
+        return Ok(Secret::new(written));
+    }
+    follow(written)
 }
 
 /// Follows a reference and waits for it, wherever we are called from: settings are read before anything runs.

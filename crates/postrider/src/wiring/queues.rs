@@ -10,6 +10,7 @@ use {postrider_transport_amqp as amqp, postrider_transport_nats as nats, postrid
 
 use super::Wiring;
 use super::kinds::QueueKind;
+use super::scrubbed::ScrubbedQueue;
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, QueueSettings};
 
@@ -72,6 +73,7 @@ impl Wiring {
         }
         let queue = connect(&self.queue_settings[name], &lane.name)
             .map_err(|text| Failure::Failed(format!("queue `{name}`: {text}")))?;
+        let queue: Arc<dyn Queue> = Arc::new(ScrubbedQueue(queue));
         made.insert(name.clone(), Arc::clone(&queue));
         Ok(Some(queue))
     }

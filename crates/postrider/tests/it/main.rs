@@ -22,6 +22,7 @@ mod prisma;
 mod queues;
 mod rig;
 mod run;
+mod scrubbed;
 mod senders;
 mod settings;
 mod shop;

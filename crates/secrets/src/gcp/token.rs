@@ -6,8 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use postrider_http::Method;
-use postrider_seams::Secret;
 use postrider_seams::secret::Error;
+use postrider_seams::{Secret, scrub};
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use rustls_pki_types::PrivatePkcs8KeyDer;
@@ -44,6 +44,7 @@ impl Tokens {
             None => by_metadata(web, environment).await?,
         };
         let token = said["access_token"].as_str().map(Secret::new);
+        token.iter().for_each(|token| scrub::register(token.reveal()));
         let token = token.ok_or_else(|| Error::Refused(format!("{TITLE} gave no access token")))?;
         let lasts = Duration::from_secs(said["expires_in"].as_u64().unwrap_or(0));
         *kept = Some((token.clone(), Instant::now() + lasts.saturating_sub(MARGIN)));

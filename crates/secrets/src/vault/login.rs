@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use postrider_http::Method;
-use postrider_seams::Secret;
 use postrider_seams::secret::Error;
+use postrider_seams::{Secret, scrub};
 use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -72,5 +72,6 @@ async fn by_role(web: &Web, environment: &Environment) -> Result<(Secret, Durati
     let seconds = said["auth"]["lease_duration"].as_u64().unwrap_or(0);
     let lasts =
         if seconds == 0 { Duration::from_hours(24) } else { Duration::from_secs(seconds).mul_f64(0.9) };
+    scrub::register(token);
     Ok((Secret::new(token), lasts))
 }

@@ -1,0 +1,116 @@
+//! Removes known secrets from everything that targets and queues answer, before it is stored, logged or shown.
+//!
+//! Wraps each transport and queue right where it is made, so that rows, attempts, suppression lists, traces, `/readyz` and
+//! logs see clean texts only.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_seams::queue::{Error as QueueError, Pointer, Receipt as Pointing};
+use postrider_seams::row::Detail;
+use postrider_seams::scrub::scrubbed;
+use postrider_seams::transport::{self, Addressed, Capabilities, Hold};
+use postrider_seams::{Envelope, Outcome, Queue, RowId, Transport, Value};
+use tokio::time::Instant;
+
+pub struct Scrubbed(pub Arc<dyn Transport>);
+
+#[async_trait]
+impl Transport for Scrubbed {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    fn hold(&self, envelope: &Envelope) -> Option<Hold> {
+        self.0.hold(envelope)
+    }
+
+    async fn look_up_claimed(&self, rows: &[Addressed]) {
+        self.0.look_up_claimed(rows).await;
+    }
+
+    async fn look_up_missing(&self, batch: &[Envelope]) {
+        self.0.look_up_missing(batch).await;
+    }
+
+    async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
+        self.0.deliver(batch, deadline).await.into_iter().map(outcome).collect()
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        self.0.probe().await.map_err(|error| match error {
+            transport::Error::Unreachable(text) => transport::Error::Unreachable(scrubbed(text)),
+            transport::Error::Refused(text) => transport::Error::Refused(scrubbed(text)),
+        })
+    }
+}
+
+fn outcome(mut outcome: Outcome) -> Outcome {
+    if let Outcome::Delivered(receipt) = &mut outcome {
+        receipt.id = receipt.id.take().map(scrubbed);
+        clean(&mut receipt.detail);
+    }
+    if let Some(failure) = outcome.failure_mut() {
+        failure.reason = scrubbed(std::mem::take(&mut failure.reason));
+        clean(&mut failure.detail);
+    }
+    outcome
+}
+
+fn clean(detail: &mut Detail) {
+    for value in detail.values_mut() {
+        match value {
+            Value::Text(text) => *text = scrubbed(std::mem::take(text)),
+            // Not text as a whole, though parts of it may be.
+            Value::Bytes(bytes) => {
+                *value = Value::Text(scrubbed(String::from_utf8_lossy(bytes).into_owned()));
+            }
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {}
+        }
+    }
+}
+
+pub struct ScrubbedQueue(pub Arc<dyn Queue>);
+
+fn without_secrets<T>(answer: Result<T, QueueError>) -> Result<T, QueueError> {
+    answer.map_err(|error| match error {
+        QueueError::Away(text) => QueueError::Away(scrubbed(text)),
+        QueueError::Refused(text) => QueueError::Refused(scrubbed(text)),
+    })
+}
+
+#[async_trait]
+impl Queue for ScrubbedQueue {
+    fn receivers(&self) -> usize {
+        self.0.receivers()
+    }
+
+    async fn publish(&self, rows: &[RowId], deadline: Instant) -> Vec<Result<(), QueueError>> {
+        self.0.publish(rows, deadline).await.into_iter().map(without_secrets).collect()
+    }
+
+    async fn receive(&self, most: usize) -> Result<Vec<Pointer>, QueueError> {
+        without_secrets(self.0.receive(most).await)
+    }
+
+    async fn acknowledge(&self, receipts: &[Pointing]) -> Result<(), QueueError> {
+        without_secrets(self.0.acknowledge(receipts).await)
+    }
+
+    async fn give_back(&self, receipts: &[Pointing], after: Duration) -> Result<(), QueueError> {
+        without_secrets(self.0.give_back(receipts, after).await)
+    }
+
+    async fn rest(&self) {
+        self.0.rest().await;
+    }
+
+    async fn probe(&self) -> Result<(), QueueError> {
+        without_secrets(self.0.probe().await)
+    }
+
+    async fn declare(&self) -> Result<Vec<String>, QueueError> {
+        without_secrets(self.0.declare().await)
+    }
+}

@@ -1,0 +1,102 @@
+//! The forms in which others repeat a secret. Pure.
+
+use std::fmt::Write as _;
+
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use zeroize::Zeroizing;
+
+/// Options of a URL whose values are secrets.
+const OPTIONS: [&str; 7] = ["key", "password", "token", "nkey", "secret", "secret_key", "session_token"];
+
+/// Schemes whose user, where it has no password, is the secret itself.
+const TOKENS: [&str; 5] = ["nats", "sendgrid", "postmark", "mailgun", "resend"];
+
+/// In front of a webhook's signing secret.
+const SIGNING: &str = "whsec_";
+
+/// The secrets in a value: those of a URL, else the value itself.
+pub fn secrets_in(value: &str) -> Vec<Zeroizing<String>> {
+    let value = value.trim();
+    let found = match value.split_once("://") {
+        Some((scheme, rest)) if is_scheme(scheme) => in_url(scheme, rest),
+        _ => vec![value.to_owned(), value.strip_prefix(SIGNING).unwrap_or_default().to_owned()],
+    };
+    found.into_iter().filter(|secret| !secret.is_empty()).map(Zeroizing::new).collect()
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+}
+
+/// Not by a URL parser: several hosts, or a password with a stray character, must not hide it.
+fn in_url(scheme: &str, rest: &str) -> Vec<String> {
+    let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let authority = before.split('/').next().unwrap_or_default();
+    // A password with a slash that was not encoded: the last @ in front of the options ends it.
+    let login = authority.rsplit_once('@').or_else(|| before.rsplit_once('@')).map(|(login, _)| login);
+    let mut found = Vec::new();
+    match login.map(|login| login.split_once(':').ok_or(login)) {
+        Some(Ok((_, password))) => found.push(password.to_owned()),
+        Some(Err(user)) if TOKENS.contains(&scheme) => found.push(user.to_owned()),
+        _ => {}
+    }
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    found.extend(pairs.filter(|(name, _)| OPTIONS.contains(name)).map(|(_, value)| value.to_owned()));
+    let decoded: Vec<String> = found.iter().map(|secret| decoded(secret)).collect();
+    found.extend(decoded);
+    found
+}
+
+fn decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let (mut plain, mut at) = (Vec::with_capacity(bytes.len()), 0);
+    while at < bytes.len() {
+        let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
+        let byte = hex.filter(|_| bytes[at] == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        plain.push(byte.unwrap_or(bytes[at]));
+        at += if byte.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}
+
+/// Every form of a secret, each once.
+pub fn of(secret: &str) -> Vec<Zeroizing<Vec<u8>>> {
+    let mut forms = vec![secret.to_owned()];
+    let json = serde_json::to_string(secret).unwrap_or_default();
+    forms.push(json.trim_matches('"').to_owned());
+    for offset in 0..3 {
+        forms.push(base64(&STANDARD_NO_PAD, secret, offset));
+        forms.push(base64(&URL_SAFE_NO_PAD, secret, offset));
+    }
+    let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let delimiters = |byte: u8| unreserved(byte) || b"!$&'()*+,;=".contains(&byte);
+    forms.push(encoded(secret, unreserved, true));
+    forms.push(encoded(secret, unreserved, false));
+    forms.push(encoded(secret, delimiters, true));
+    forms.push(encoded(secret, unreserved, true).replace("%20", "+"));
+    forms.sort_unstable();
+    forms.dedup();
+    forms.into_iter().map(|form| Zeroizing::new(form.into_bytes())).collect()
+}
+
+/// The characters of base64 that the secret alone decides, where it begins `offset` bytes behind a group of three.
+fn base64(engine: &impl base64::Engine, secret: &str, offset: usize) -> String {
+    let bytes = Zeroizing::new([&[0; 2][..offset], secret.as_bytes()].concat());
+    let text = engine.encode(&*bytes);
+    let (first, end) = ((offset * 8).div_ceil(6), bytes.len() * 8 / 6);
+    text[first..end].to_owned()
+}
+
+fn encoded(secret: &str, is_plain: impl Fn(u8) -> bool, upper: bool) -> String {
+    let mut text = String::with_capacity(secret.len());
+    for byte in secret.bytes() {
+        // Writing to a String can't fail.
+        let _ = match byte {
+            byte if is_plain(byte) => write!(text, "{}", char::from(byte)),
+            byte if upper => write!(text, "%{byte:02X}"),
+            byte => write!(text, "%{byte:02x}"),
+        };
+    }
+    text
+}

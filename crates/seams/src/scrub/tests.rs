@@ -1,0 +1,86 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+
+use super::*;
+
+/// What a register with this secret makes of a text.
+fn cleaned(secret: &str, text: &str) -> String {
+    let mut register = Register::default();
+    for part in forms::secrets_in(secret) {
+        register.add(forms::of(&part));
+    }
+    register.scrub(text).into_owned()
+}
+
+const KEY: &str = "SG.a/b+c=d \"e\"é-7Zk2";
+
+#[test]
+fn every_form_of_a_secret_is_removed() {
+    let url: String = KEY.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    assert_eq!(cleaned(KEY, &format!("401 the key {KEY} is wrong")), "401 the key [redacted] is wrong");
+    let json = serde_json::to_string(&format!("key {KEY} is wrong")).unwrap();
+    assert_eq!(cleaned(KEY, &json), "\"key [redacted] is wrong\"");
+    for before in ["", "u", "us", "user:", "api:x:"] {
+        for engine in [&STANDARD, &URL_SAFE] {
+            let echoed = engine.encode(format!("{before}{KEY}"));
+            let clean = cleaned(KEY, &format!("Basic {echoed}!"));
+            assert!(clean.contains(REDACTED) && clean.len() < 40, "{before}: {clean}");
+        }
+    }
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let upper: String = KEY
+        .bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect();
+    let form = upper.replace("%20", "+");
+    for text in [&upper, &upper.to_lowercase().replace("sg.", "SG.").replace("zk2", "Zk2"), &form] {
+        assert_eq!(cleaned(KEY, &format!("key={text}&x=1")), "key=[redacted]&x=1");
+    }
+    assert!(url.len() > KEY.len());
+}
+
+#[test]
+fn a_secret_that_was_cut_off_is_removed_too() {
+    assert_eq!(cleaned(KEY, "the key SG.a/b+c="), "the key [redacted]");
+    assert_eq!(cleaned(KEY, "the key SG.a/b+c=… (1 KB)"), "the key [redacted]… (1 KB)");
+    assert_eq!(cleaned(KEY, "keys start with SG.a/b"), "keys start with SG.a/b");
+}
+
+#[test]
+fn the_secrets_of_urls_are_found_in_them() {
+    for (url, secret) in [
+        ("postgres://app:hunter%2Ftwo@db/app", "hunter/two"),
+        ("postgres://app:hunter%2Ftwo@db/app", "hunter%2Ftwo"),
+        ("postgres://app:hunter/two@db/app", "hunter/two"),
+        ("nats://u:hunter-two@h1:4222,h2:4222", "hunter-two"),
+        ("nats://hunter-two@h1", "hunter-two"),
+        ("sendgrid://?key=hunter-two", "hunter-two"),
+        ("ses://AKIA:hunter-two@eu-central-1", "hunter-two"),
+    ] {
+        assert_eq!(cleaned(url, &format!("no: {secret}.")), "no: [redacted].", "{url}");
+    }
+    let url = "postgres://postrider@database.example/postrider?sslmode=require";
+    assert_eq!(cleaned(url, "postrider at database.example"), "postrider at database.example");
+    assert_eq!(cleaned("whsec_aHVudGVyLXR3bw", "aHVudGVyLXR3bw"), REDACTED);
+}
+
+#[test]
+fn short_secrets_and_other_texts_stay_as_they_are() {
+    register("guest");
+    assert_eq!(scrub("be our guest"), "be our guest");
+    register("a-secret-of-this-test");
+    register("a-secret-of-this-test");
+    assert_eq!(scrub("ÄÖÜ a-secret-of-this-tesT"), "ÄÖÜ a-secret-of-this-tesT");
+    assert_eq!(scrubbed("ÄÖÜ a-secret-of-this-test ß".to_owned()), "ÄÖÜ [redacted] ß");
+}
+
+#[test]
+fn the_oldest_secrets_are_forgotten_when_there_are_many() {
+    let mut register = Register::default();
+    for number in 0..=KEPT {
+        register.add(forms::of(&format!("secret number {number:08}")));
+    }
+    assert_eq!(register.scrub("secret number 00000000"), "secret number 00000000");
+    assert_eq!(register.scrub("secret number 00000001"), REDACTED);
+    assert_eq!(register.order.len(), KEPT);
+}
