@@ -1,8 +1,7 @@
 //! A statement under construction: text and what its placeholders stand for, in step.
 
-use postrider_seams::row::Value;
 use postrider_sql::Dialect;
-use postrider_sql::plain::Statement;
+use postrider_sql::plain::{Arg, Statement};
 
 use crate::Moment;
 use crate::sheet::{Kind, quoted};
@@ -11,7 +10,7 @@ use crate::sheet::{Kind, quoted};
 pub struct Draft {
     dialect: Dialect,
     sql: String,
-    args: Vec<Value>,
+    args: Vec<Arg>,
 }
 
 impl Draft {
@@ -30,8 +29,8 @@ impl Draft {
         self.push(&name)
     }
 
-    fn bind(mut self, kind: Kind, value: Value) -> Self {
-        self.args.push(value);
+    fn bind(mut self, kind: Kind, arg: Arg) -> Self {
+        self.args.push(arg);
         let mark = match self.dialect {
             Dialect::Postgres => {
                 let sql_type = match kind {
@@ -49,28 +48,28 @@ impl Draft {
     }
 
     pub fn text(self, value: &str) -> Self {
-        self.bind(Kind::Text, Value::Text(value.to_owned()))
+        self.bind(Kind::Text, Arg::Text(Some(value.to_owned())))
     }
 
     pub fn maybe(self, value: Option<&str>) -> Self {
-        self.bind(Kind::Text, value.map_or(Value::Null, |value| Value::Text(value.to_owned())))
+        self.bind(Kind::Text, Arg::Text(value.map(str::to_owned)))
     }
 
     pub fn int(self, value: impl Into<i64>) -> Self {
-        self.bind(Kind::Int, Value::Int(value.into()))
+        self.bind(Kind::Int, Arg::Int(Some(value.into())))
     }
 
     pub fn maybe_int(self, value: Option<i64>) -> Self {
-        self.bind(Kind::Int, value.map_or(Value::Null, Value::Int))
+        self.bind(Kind::Int, Arg::Int(value))
     }
 
     pub fn flag(self, value: bool) -> Self {
-        self.bind(Kind::Flag, Value::Bool(value))
+        self.bind(Kind::Flag, Arg::Flag(value))
     }
 
     pub fn time(self, value: Option<Moment>) -> Self {
         let dialect = self.dialect;
-        self.bind(Kind::Time, value.map_or(Value::Null, |value| Value::Text(value.written(dialect))))
+        self.bind(Kind::Time, Arg::Text(value.map(|value| value.written(dialect))))
     }
 
     /// `(?, ?, …)`; of no values, a list that nothing is in.

@@ -4,7 +4,7 @@
 
 use postrider_seams::row::Value;
 use postrider_sql::Dialect;
-use postrider_sql::plain::Statement;
+use postrider_sql::plain::{Arg, Statement};
 use serde_json::Map;
 
 use crate::Moment;
@@ -171,7 +171,7 @@ impl Insert<'_> {
             source(dialect, self.columns),
             if self.or_nothing { or_nothing(dialect, self.table) } else { String::new() }
         );
-        Statement { sql, args: vec![Value::Text(serde_json::Value::Array(rows).to_string())] }
+        Statement { sql, args: vec![Arg::Text(Some(serde_json::Value::Array(rows).to_string()))] }
     }
 }
 
@@ -251,7 +251,16 @@ impl Reader {
         self.text().and_then(|text| Moment::found(&text))
     }
 
-    /// A column of JSON; what can't be read is as if it were empty.
+    /// A column of JSON; NULL is the default. `readable` becomes false where the text is not what it should be.
+    pub fn json_in<T: serde::de::DeserializeOwned + Default>(&mut self, readable: &mut bool) -> T {
+        let Some(text) = self.text() else { return T::default() };
+        serde_json::from_str(&text).unwrap_or_else(|_| {
+            *readable = false;
+            T::default()
+        })
+    }
+
+    /// A column of JSON that is only shown; what can't be read is as if it were empty.
     pub fn json<T: serde::de::DeserializeOwned + Default>(&mut self) -> T {
         self.text().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }

@@ -7,7 +7,7 @@ use postrider_hub::page::PageQuery;
 use postrider_hub::{Hub, Moment, Settings};
 use postrider_seams::row::Value;
 use postrider_sql::Dialect;
-use postrider_sql::plain::{Answers, Plain, Statement};
+use postrider_sql::plain::{Answers, Arg, Plain, Statement};
 
 use crate::site::{self, Site, root};
 
@@ -39,7 +39,7 @@ impl Overheard {
 }
 
 /// What the database says of a statement, a line a step: the last thing in each row.
-async fn explain(database: &dyn Plain, sql: &str, args: Vec<Value>) -> String {
+async fn explain(database: &dyn Plain, sql: &str, args: Vec<Arg>) -> String {
     let words = if database.dialect() == Dialect::Sqlite { "EXPLAIN QUERY PLAN" } else { "EXPLAIN" };
     let statement = Statement { sql: format!("{words} {sql}"), args };
     let answer = database.transact("explain", &[statement]).await.expect("a plan").remove(0);

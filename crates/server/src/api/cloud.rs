@@ -9,6 +9,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::body::{BatchBody, Body, parsed, taken};
 use super::jobs::traceparent;
+use super::sound::NO_NUL;
 use super::{Api, Problem};
 
 /// What the headers of attributes start with.
@@ -63,6 +64,9 @@ fn binary(headers: &HeaderMap, body: &[u8]) -> Result<NewEvent, Problem> {
         }
         let text = decoded(value.as_bytes())
             .ok_or_else(|| Problem::parameter(&field, "must be printable ASCII, percent-encoded UTF-8"))?;
+        if text.contains('\0') {
+            return Err(Problem::parameter(&field, NO_NUL));
+        }
         if event.insert(name.to_owned(), written(&text)?).is_some() {
             return Err(Problem::parameter(&field, "is there twice"));
         }
@@ -86,6 +90,9 @@ fn data(kind: &str, body: &[u8]) -> Result<Box<RawValue>, Problem> {
         Problem::new(StatusCode::BAD_REQUEST, "the body is no UTF-8")
             .at(vec![Fault::new("body", "must be text in UTF-8")])
     })?;
+    if text.contains('\0') {
+        return Err(Problem::invalid("body", NO_NUL));
+    }
     written(text)
 }
 

@@ -15,10 +15,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::admit::Caller;
-use super::body::{is_json, taken};
+use super::body::{is_json, parsed, taken};
 use super::jobs::traceparent;
 use super::once::Key;
 use super::params::Params;
+use super::sound::NO_NUL;
 use super::{Api, Problem};
 
 /// Where e-mails go in.
@@ -146,6 +147,8 @@ pub async fn create(
     let bytes = taken(request, place.limit).await?;
     let id = match kind {
         EmailKind::Payload => chosen_id(params.id, payload_id(&bytes)?)?,
+        // RFC 5322 excludes it, and no relay would accept it.
+        EmailKind::Eml if bytes.contains(&0) => return Err(Problem::invalid("body", NO_NUL)),
         EmailKind::Eml => params.id,
     };
     let hub = api.hub()?;
@@ -212,8 +215,7 @@ fn is_message(headers: &HeaderMap) -> bool {
 
 /// All that is looked at before intake.
 fn payload_id(bytes: &[u8]) -> Result<Option<String>, Problem> {
-    let payload: serde_json::Value = serde_json::from_slice(bytes)
-        .map_err(|error| Problem::new(StatusCode::BAD_REQUEST, format!("the body is no JSON: {error}")))?;
+    let payload: serde_json::Value = parsed(bytes)?;
     let Some(payload) = payload.as_object() else {
         return Err(Problem::invalid("body", "a payload is an object"));
     };

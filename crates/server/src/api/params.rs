@@ -1,14 +1,15 @@
 //! What stands in the URL: ids and query parameters, with unknown ones refused by name.
 
 use axum::extract::{FromRequestParts, Path, Query};
-use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::http::{StatusCode, Uri};
 use postrider_hub::Fault;
 use postrider_hub::page::PageQuery;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::Problem;
+use super::sound::NO_NUL;
 
 /// What a text that narrows a list may be.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +69,19 @@ impl<S: Send + Sync> FromRequestParts<S> for RowId {
             .await
             .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "the path is not UTF-8"))?;
         Ok(Self(lane, row))
+    }
+}
+
+/// Refuses a NUL character in the path or the query, whatever the route makes of them.
+pub fn refuse_nul(uri: &Uri) -> Result<(), Problem> {
+    let holds_nul = |part: &str| part.contains("%00");
+    if holds_nul(uri.path()) {
+        return Err(Problem::parameter("path", NO_NUL));
+    }
+    let mut pairs = uri.query().unwrap_or_default().split('&');
+    match pairs.find(|pair| holds_nul(pair)) {
+        Some(pair) => Err(Problem::parameter(pair.split('=').next().unwrap_or_default(), NO_NUL)),
+        None => Ok(()),
     }
 }
 

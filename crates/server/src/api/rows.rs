@@ -105,6 +105,11 @@ fn unhex(text: &str) -> Option<String> {
     String::from_utf8(bytes?).ok().filter(|_| text.len().is_multiple_of(2))
 }
 
+/// The key in a cursor. No database stores a NUL in a key.
+fn cursor_key(cursor: &str) -> Option<String> {
+    unhex(cursor).filter(|key| !key.contains('\0'))
+}
+
 impl RowParams {
     fn query(self, contract: &Contract) -> Result<Query, Problem> {
         check(&[("state", &self.state, Form::Slug(64)), ("text", &self.text, Form::Line(500))])?;
@@ -127,7 +132,7 @@ impl RowParams {
         };
         let after = self
             .cursor
-            .map(|cursor| unhex(&cursor).ok_or_else(|| Problem::parameter("cursor", "is none of ours")));
+            .map(|cursor| cursor_key(&cursor).ok_or_else(|| Problem::parameter("cursor", "is none of ours")));
         let order = self.order.unwrap_or_default();
         Ok(Query { state: self.state, limit, after: after.transpose()?, order, search, brief: true })
     }

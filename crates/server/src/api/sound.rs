@@ -6,6 +6,9 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+/// Not every database can store it, and no receiver expects it.
+pub const NO_NUL: &str = "must not contain the character NUL";
+
 /// A value that every reader reads alike. Nothing of it is kept.
 pub struct Sound;
 
@@ -32,7 +35,11 @@ impl<'de> Visitor<'de> for Look {
         f.write_str("JSON")
     }
 
-    fine! { visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str }
+    fine! { visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64 }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Sound, E> {
+        if text.contains('\0') { Err(E::custom(NO_NUL)) } else { Ok(Sound) }
+    }
 
     fn visit_unit<E: Error>(self) -> Result<Sound, E> {
         Ok(Sound)
@@ -46,6 +53,9 @@ impl<'de> Visitor<'de> for Look {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Sound, A::Error> {
         let mut seen = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
+            if name.contains('\0') {
+                return Err(A::Error::custom(NO_NUL));
+            }
             if seen.contains(&name) {
                 return Err(A::Error::custom(format_args!("duplicate field `{name}`")));
             }

@@ -2,14 +2,14 @@
 
 use futures::TryStreamExt as _;
 use postrider_seams::store::Error;
-use postrider_sql::Dialect;
-use postrider_sql::plain::{Answer, Answers, Plain, Statement};
+use postrider_sql::plain::{Answer, Answers, Arg, Plain, Statement};
 use postrider_sql::run::Patience;
+use postrider_sql::{Dialect, bind};
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Either, Executor as _};
 
 use crate::connect::Database;
-use crate::script::{one, values};
+use crate::script::values;
 
 impl Plain for Database {
     fn dialect(&self) -> Dialect {
@@ -51,7 +51,11 @@ impl Database {
 
 async fn answered(connection: &mut MySqlConnection, statement: &Statement) -> Result<Answer, sqlx::Error> {
     let query = sqlx::query(AssertSqlSafe(statement.sql.clone()));
-    let query = statement.args.iter().cloned().fold(query, one);
+    let query = statement.args.iter().cloned().fold(query, |query, arg| match arg {
+        Arg::Text(text) => query.bind(text.map(bind::without_nul)),
+        Arg::Int(number) => query.bind(number),
+        Arg::Flag(flag) => query.bind(flag),
+    });
     let mut answer = Answer::default();
     let mut stream = connection.fetch_many(query);
     while let Some(step) = stream.try_next().await? {

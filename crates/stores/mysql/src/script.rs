@@ -210,7 +210,7 @@ fn key(query: MyQuery, id: &RowId) -> MyQuery {
     }
 }
 
-pub(crate) fn one(query: MyQuery, value: Value) -> MyQuery {
+fn one(query: MyQuery, value: Value) -> MyQuery {
     match value {
         Value::Int(number) => query.bind(number),
         Value::Float(number) => query.bind(number),

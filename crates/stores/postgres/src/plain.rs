@@ -1,9 +1,8 @@
 //! Plain statements on tables of our own.
 
 use futures::TryStreamExt as _;
-use postrider_seams::row::Value;
 use postrider_seams::store::Error;
-use postrider_sql::plain::{Answer, Answers, Plain, Statement};
+use postrider_sql::plain::{Answer, Answers, Arg, Plain, Statement};
 use postrider_sql::run::Patience;
 use postrider_sql::{Dialect, bind};
 use sqlx::postgres::{PgArguments, PgConnection};
@@ -67,10 +66,8 @@ async fn answered(connection: &mut PgConnection, statement: &Statement) -> Resul
 fn bound(statement: &Statement) -> Query<'_, Postgres, PgArguments> {
     let query = sqlx::query(AssertSqlSafe(statement.sql.as_str()));
     statement.args.iter().cloned().fold(query, |query, arg| match arg {
-        Value::Float(number) => query.bind(number),
-        Value::Bool(flag) => query.bind(flag),
-        Value::Int(number) => query.bind(number),
-        Value::Bytes(bytes) => query.bind(bytes),
-        other => query.bind(bind::text(other)),
+        Arg::Text(text) => query.bind(text.map(bind::without_nul)),
+        Arg::Int(number) => query.bind(number),
+        Arg::Flag(flag) => query.bind(flag),
     })
 }

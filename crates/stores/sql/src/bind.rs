@@ -12,7 +12,7 @@ mod tsid;
 #[cfg(test)]
 mod tests;
 
-pub use given::{Given, Groups, Moves, Share, Shares, json_ids, json_texts, text, value};
+pub use given::{Given, Groups, Moves, Share, Shares, json_ids, json_texts, text, value, without_nul};
 pub use group::{Group, group};
 pub use layout::{claimed, count, fields, in_order, joined, key, lease, whole};
 pub use tsid::tsid;

@@ -5,13 +5,12 @@
 
 use postrider_contract::{Expr, Role, StateId};
 use postrider_seams::inspect::{COUNT_LIMIT, Matching, Order, Query, Search, SearchBy, Which};
-use postrider_seams::row::Value;
 
 use crate::Dialect;
 use crate::column::{self, Kind};
 use crate::condition::Lookup;
 use crate::ddl::search::BEGINNING;
-use crate::plain::Statement;
+use crate::plain::{Arg, Statement};
 use crate::table::Table;
 use crate::time::Shift;
 
@@ -22,7 +21,7 @@ const RECORDS: u32 = 200;
 #[derive(Debug)]
 struct Asked {
     dialect: Dialect,
-    args: Vec<Value>,
+    args: Vec<Arg>,
 }
 
 impl Asked {
@@ -30,11 +29,11 @@ impl Asked {
         Self { dialect, args: Vec::new() }
     }
 
-    fn bind(&mut self, value: Value) -> String {
-        self.args.push(value);
+    fn bind(&mut self, arg: Arg) -> String {
+        self.args.push(arg);
         let number = self.args.len();
         match (self.dialect, self.args.last()) {
-            (Dialect::Postgres, Some(Value::Int(_))) => format!("${number}::bigint"),
+            (Dialect::Postgres, Some(Arg::Int(_))) => format!("${number}::bigint"),
             (Dialect::Postgres, _) => format!("${number}::text"),
             (Dialect::Sqlite, _) => format!("?{number}"),
             (Dialect::Mysql, _) => "?".to_owned(),
@@ -42,7 +41,7 @@ impl Asked {
     }
 
     fn text(&mut self, text: impl Into<String>) -> String {
-        self.bind(Value::Text(text.into()))
+        self.bind(Arg::Text(Some(text.into())))
     }
 
     fn done(self, sql: String) -> Statement {
@@ -126,7 +125,7 @@ impl Table<'_> {
     fn typed_key(&self, asked: &mut Asked, text: &str) -> Option<String> {
         let sql_type = &self.shape_of(&self.contract.table.id).sql_type;
         if self.integer_id() {
-            return Some(asked.bind(Value::Int(text.trim().parse().ok()?)));
+            return Some(asked.bind(Arg::Int(Some(text.trim().parse().ok()?))));
         }
         if self.dialect != Dialect::Postgres {
             return Some(asked.text(text));

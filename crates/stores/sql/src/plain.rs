@@ -11,11 +11,29 @@ use postrider_seams::store::Error;
 
 use crate::Dialect;
 
-/// One statement with the dialect's own placeholders, and what they stand for, in order.
+/// One statement with the dialect's own placeholders, and the arguments for them, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     pub sql: String,
-    pub args: Vec<Value>,
+    pub args: Vec<Arg>,
+}
+
+/// An argument with its type. A NULL has one too: PostgreSQL keeps the types of a statement that it has prepared, and
+/// reads the next argument by the type of the first.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arg {
+    Text(Option<String>),
+    Int(Option<i64>),
+    Flag(bool),
+}
+
+impl Arg {
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => text.as_deref(),
+            Self::Int(_) | Self::Flag(_) => None,
+        }
+    }
 }
 
 /// What a statement answered.

@@ -2,13 +2,13 @@
 
 use futures::TryStreamExt as _;
 use postrider_seams::store::Error;
-use postrider_sql::Dialect;
-use postrider_sql::plain::{Answer, Answers, Plain, Statement, only_reads};
+use postrider_sql::plain::{Answer, Answers, Arg, Plain, Statement, only_reads};
+use postrider_sql::{Dialect, bind};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Either, Executor as _};
 
 use crate::connect::Database;
-use crate::script::{Patience, one, values};
+use crate::script::{Patience, values};
 
 impl Plain for Database {
     fn dialect(&self) -> Dialect {
@@ -50,7 +50,11 @@ impl Database {
 
 async fn answered(connection: &mut SqliteConnection, statement: &Statement) -> Result<Answer, sqlx::Error> {
     let query = sqlx::query(AssertSqlSafe(statement.sql.clone()));
-    let query = statement.args.iter().cloned().fold(query, one);
+    let query = statement.args.iter().cloned().fold(query, |query, arg| match arg {
+        Arg::Text(text) => query.bind(text.map(bind::without_nul)),
+        Arg::Int(number) => query.bind(number),
+        Arg::Flag(flag) => query.bind(flag),
+    });
     let mut answer = Answer::default();
     let mut stream = connection.fetch_many(query);
     while let Some(step) = stream.try_next().await? {

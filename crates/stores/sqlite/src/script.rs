@@ -164,7 +164,7 @@ fn bound(step: &Step, given: &Given<'_>, progress: &Progress) -> Query<'static, 
     query
 }
 
-pub(crate) fn one(
+fn one(
     query: Query<'static, Sqlite, SqliteArguments>,
     value: Value,
 ) -> Query<'static, Sqlite, SqliteArguments> {

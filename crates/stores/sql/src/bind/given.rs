@@ -167,7 +167,7 @@ pub fn text(value: Value) -> Option<String> {
 }
 
 /// No database of ours keeps NUL in text everywhere; one reason with a NUL must not fail its whole batch.
-fn without_nul(text: String) -> String {
+pub fn without_nul(text: String) -> String {
     if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text }
 }
 

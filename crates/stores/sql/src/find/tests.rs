@@ -51,7 +51,7 @@ fn what_was_typed_is_bound_and_its_wildcards_mean_themselves() {
             Dialect::Sqlite => "50%_\\'; DROP",
             _ => "50\\%\\_\\\\'; DROP%",
         };
-        assert_eq!(statement.args[0], Value::Text(bound.to_owned()));
+        assert_eq!(statement.args[0], Arg::Text(Some(bound.to_owned())));
     }
 }
 
@@ -64,7 +64,7 @@ fn an_address_is_found_by_index_alone_and_as_a_list() {
         {
             let statement =
                 page(dialect, &search(SearchBy::Recipient, texts[0], matching), &[("to_addresses", true)]);
-            let bound: Vec<&str> = statement.args.iter().filter_map(Value::as_text).collect();
+            let bound: Vec<&str> = statement.args.iter().filter_map(Arg::as_text).collect();
             for text in texts {
                 assert!(bound.iter().any(|bound| bound.starts_with(text)), "{text}: {bound:?}");
             }
@@ -90,7 +90,7 @@ fn a_page_is_found_by_its_key_in_either_order() {
             "{}",
             statement.sql
         );
-        assert_eq!(statement.args, [Value::Int(7)]);
+        assert_eq!(statement.args, [Arg::Int(Some(7))]);
     }
 }
 
