@@ -16,6 +16,7 @@ use crate::access::hex;
 use crate::draft::Draft;
 use crate::job::Gathering;
 use crate::names::Names;
+use crate::schema::Validators;
 use crate::sheet::{Fresh, Insert, Kind, Reader};
 use crate::{Error, Moment, Seal};
 
@@ -44,6 +45,7 @@ pub struct Hub {
     pub(crate) names: Names,
     pub(crate) gathering: Arc<Gathering>,
     pub(crate) handing: Option<Arc<dyn Handing>>,
+    pub(crate) validators: Arc<Validators>,
 }
 
 impl Hub {
@@ -58,7 +60,17 @@ impl Hub {
         let names = Names::new(Arc::new(SystemResolver::default()));
         let gathering = Gathering::new(Arc::clone(&database));
         let used = Used::default();
-        Ok(Self { database, settings, sealer, cursor_key, used, names, gathering, handing: None })
+        Ok(Self {
+            database,
+            settings,
+            sealer,
+            cursor_key,
+            used,
+            names,
+            gathering,
+            handing: None,
+            validators: Arc::default(),
+        })
     }
 
     /// Asks this one where names lead, rather than the system.

@@ -1,16 +1,22 @@
 //! Schemas of payloads: JSON Schemas by id. A job that names one that is registered is held to it when it is made.
 
+mod cost;
+mod validators;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use self::validators::try_compile;
+pub(crate) use self::validators::{Payload, Validators};
 use crate::access::Actor;
 use crate::audit::Change;
 use crate::check::Faults;
 use crate::draft::Draft;
 use crate::sheet::{Fresh, Insert, Kind, Reader, Sheet, now};
-use crate::{Error, Hub, Moment};
+use crate::{Error, Fault, Hub, Moment};
 
 const SHEET: Sheet = Sheet {
     table: "dispatch_schemas",
@@ -36,48 +42,27 @@ pub struct PayloadSchema {
     pub updated_at: Option<Moment>,
 }
 
-/// Schemas in use, by id.
-pub(crate) type Schemas = BTreeMap<String, Compiled>;
-
-pub(crate) struct Compiled(jsonschema::Validator);
-
-impl Compiled {
-    /// What is wrong with a payload.
-    pub fn mistake(&self, payload: Option<&str>) -> Option<String> {
-        let payload = match serde_json::from_str(payload.unwrap_or_default()) {
-            Ok(payload) => payload,
-            Err(error) => return Some(format!("is no JSON, which its schema is about: {error}")),
-        };
-        let error = self.0.iter_errors(&payload).next()?;
-        let place = error.instance_path().to_string();
-        // The message quotes the payload, which may be large.
-        let text: String = error.to_string().chars().take(300).collect();
-        Some(format!("does not fit its schema at `{place}`: {text}"))
-    }
-}
-
-/// The error says what is wrong with the schema.
-fn compiled(document: &serde_json::Value) -> Result<Compiled, String> {
-    let options = jsonschema::options().should_validate_formats(true);
-    let validator = options.build(document).map_err(|error| error.to_string())?;
-    Ok(Compiled(validator))
-}
-
 impl Hub {
-    pub(crate) async fn schemas_named(&self, ids: &BTreeSet<String>) -> Result<Schemas, Error> {
+    /// What is wrong with each of these payloads, by the schemas that they name; a schema that is not registered is no rule.
+    pub(crate) async fn check_payloads(&self, checks: Vec<Payload>) -> Result<Vec<Option<Fault>>, Error> {
+        let ids: BTreeSet<&str> = checks.iter().map(|check| check.schema.as_str()).collect();
         if ids.is_empty() {
-            return Ok(Schemas::new());
+            return Ok(Vec::new());
         }
         let query = Draft::new(self.dialect(), "SELECT id, document FROM dispatch_schemas WHERE id IN ");
-        let query = query.texts(ids.iter().map(String::as_str));
-        let rows = self.all("look up payload schemas", query).await?;
-        let read = |row| {
-            let mut row = Reader::new(row);
-            let id = row.word();
-            let schema = compiled(&row.json()).map_err(|_| Error::broken("a payload schema"))?;
-            Ok((id, schema))
-        };
-        rows.into_iter().map(read).collect()
+        let rows = self.all("look up payload schemas", query.texts(ids.iter().copied())).await?;
+        let documents: BTreeMap<String, String> = rows
+            .into_iter()
+            .map(|row| {
+                let mut row = Reader::new(row);
+                (row.word(), row.word())
+            })
+            .collect();
+        if documents.is_empty() {
+            return Ok(checks.iter().map(|_| None).collect());
+        }
+        let validators = Arc::clone(&self.validators);
+        self.validators.apart(move || validators.check(&documents, &checks)).await
     }
 
     /// Registers a schema, or puts another in its place; jobs that are there already are not looked at again.
@@ -93,13 +78,12 @@ impl Hub {
         faults.text("schema", &text, LARGEST);
         if !document.is_object() {
             faults.note("schema", "must be a JSON Schema: an object");
-        } else if let Err(mistake) = compiled(document) {
-            faults.note(
-                "schema",
-                format!("is no JSON Schema: {}", mistake.chars().take(300).collect::<String>()),
-            );
         }
         faults.end()?;
+        let schema = document.clone();
+        if let Err(why) = self.validators.apart(move || try_compile(&schema)).await? {
+            return Err(Error::invalid("schema", format!("is not accepted: {why}")));
+        }
         let dialect = self.dialect();
         let columns = [("id", Kind::Text), ("document", Kind::Text)];
         let insert = Insert { table: SHEET.table, columns: &columns, or_nothing: true, ..Insert::default() };

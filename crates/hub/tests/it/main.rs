@@ -11,6 +11,7 @@ mod keys;
 mod moves;
 mod plans;
 mod removal;
+mod schemas;
 mod sessions;
 mod tables;
 mod together;

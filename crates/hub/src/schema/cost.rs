@@ -1,0 +1,394 @@
+//! What checking a payload against a schema can cost, computed before it is done. The validator can't be interrupted, and a few
+//! lines of nested `anyOf` with `$ref` make it work for hours: so the work is counted first, and refused where it is too much.
+//!
+//! Owns: which schemas are small enough to be registered, and an upper bound of the evaluations that one payload needs.
+//! Invariant: the bound itself is cheap. It is computed once for each pair of a schema node and a part of the payload, however
+//! often the validator would visit that pair, and gives up at [`Bound::visits`].
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Map, Value};
+
+/// Nodes of a schema, references followed.
+const NODES: usize = 2_000;
+/// Levels of a schema.
+const DEPTH: usize = 64;
+/// Subschemas, each of which leads to the next; and those of them that check the same part of a payload: the validator goes
+/// through them by recursion, at each level of the payload.
+const CHAIN: usize = 300;
+const IN_PLACE_DEPTH: usize = 50;
+/// Entries of one `anyOf`, `allOf`, `oneOf`, `enum` or list of types.
+const BRANCHES: usize = 1_000;
+/// Regular expressions of a schema, and characters of one.
+const PATTERNS: usize = 200;
+const PATTERN_LENGTH: usize = 1_000;
+
+/// Checks of a schema on the same part of a payload.
+const IN_PLACE: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+const IN_PLACE_ONE: [&str; 4] = ["not", "if", "then", "else"];
+const EVERY_PROPERTY: [&str; 2] = ["additionalProperties", "unevaluatedProperties"];
+const EVERY_ITEM: [&str; 3] = ["additionalItems", "contains", "unevaluatedItems"];
+
+/// One node of a schema: what it checks, and where.
+#[derive(Debug, Default)]
+struct Node {
+    /// Of its own checks; of texts for each 64 bytes besides.
+    own: u64,
+    per_text: u64,
+    unique: bool,
+    /// Which members are left is found by evaluating the in-place checks again.
+    repeats: bool,
+    in_place: Vec<usize>,
+    properties: HashMap<String, usize>,
+    every_property: Vec<usize>,
+    names: Vec<usize>,
+    prefix: Vec<usize>,
+    every_item: Vec<usize>,
+    /// With everything in place below it, on a value without parts.
+    flat: (u64, u64),
+}
+
+/// A schema, prepared for [`Cost::of`].
+#[derive(Debug)]
+pub struct Cost {
+    nodes: Vec<Node>,
+}
+
+struct Builder<'a> {
+    document: &'a Value,
+    anchors: BTreeMap<&'a str, String>,
+    known: HashMap<String, usize>,
+    nodes: Vec<Node>,
+    patterns: usize,
+}
+
+impl Cost {
+    /// The error says what is wrong with the schema.
+    pub fn new(document: &Value) -> Result<Self, String> {
+        let mut anchors = BTreeMap::new();
+        find_anchors(document, "", 0, &mut anchors)?;
+        let mut builder =
+            Builder { document, anchors, known: HashMap::new(), nodes: Vec::new(), patterns: 0 };
+        builder.node("", document, 0)?;
+        let mut nodes = builder.nodes;
+        let mut state = vec![Visit::New; nodes.len()];
+        for index in 0..nodes.len() {
+            flatten(&mut nodes, &mut state, index, 0)?;
+        }
+        Ok(Self { nodes })
+    }
+
+    /// An upper bound of the work for this payload; `None` where it is more than `most`.
+    pub fn of(&self, payload: &Value, most: u64) -> Option<u64> {
+        let mut bound = Bound { cost: self, known: HashMap::new(), visits: 0, most };
+        bound.of(0, payload)
+    }
+}
+
+/// Names of places in the document. A nested `$id` would make references mean something else than they say.
+fn find_anchors<'a>(
+    value: &'a Value,
+    place: &str,
+    depth: usize,
+    anchors: &mut BTreeMap<&'a str, String>,
+) -> Result<(), String> {
+    if depth > DEPTH {
+        return Err(format!("it has more than {DEPTH} levels"));
+    }
+    match value {
+        Value::Object(members) => {
+            if depth > 0 && members.get("$id").is_some_and(Value::is_string) {
+                return Err("only the schema itself may have an $id".to_owned());
+            }
+            for name in ["$anchor", "$dynamicAnchor"] {
+                if let Some(anchor) = members.get(name).and_then(Value::as_str) {
+                    anchors.insert(anchor, place.to_owned());
+                }
+            }
+            for (name, member) in members {
+                find_anchors(member, &below(place, name), depth + 1, anchors)?;
+            }
+        }
+        Value::Array(list) => {
+            for (index, entry) in list.iter().enumerate() {
+                find_anchors(entry, &below(place, &index.to_string()), depth + 1, anchors)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn below(place: &str, name: &str) -> String {
+    format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// How many values a value is made of.
+fn size(value: &Value) -> u64 {
+    match value {
+        Value::Array(list) => 1 + list.iter().map(size).sum::<u64>(),
+        Value::Object(members) => 1 + members.values().map(size).sum::<u64>(),
+        Value::String(text) => 1 + text.len() as u64 / 64,
+        _ => 1,
+    }
+}
+
+impl<'a> Builder<'a> {
+    fn node(&mut self, place: &str, schema: &'a Value, depth: usize) -> Result<usize, String> {
+        if let Some(index) = self.known.get(place) {
+            return Ok(*index);
+        }
+        if self.nodes.len() >= NODES {
+            return Err(format!("it has more than {NODES} subschemas"));
+        }
+        if depth > CHAIN {
+            return Err(format!("its subschemas lead to each other more than {CHAIN} times"));
+        }
+        let index = self.nodes.len();
+        self.known.insert(place.to_owned(), index);
+        self.nodes.push(Node { own: 1, ..Node::default() });
+        if let Value::Object(members) = schema {
+            self.nodes[index] = self.read(place, members, depth)?;
+        }
+        Ok(index)
+    }
+
+    fn read(&mut self, place: &str, members: &'a Map<String, Value>, depth: usize) -> Result<Node, String> {
+        let mut node = Node { own: 1 + members.len() as u64, ..Node::default() };
+        for (name, value) in members {
+            let here = below(place, name);
+            match (name.as_str(), value) {
+                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
+                    let (place, target) = self.referred(reference)?;
+                    node.in_place.push(self.node(&place, target, depth + 1)?);
+                }
+                (name, Value::Array(_)) if IN_PLACE.contains(&name) => {
+                    node.in_place.extend(self.listed(&here, value, depth)?);
+                }
+                (name, _) if IN_PLACE_ONE.contains(&name) => {
+                    node.in_place.push(self.node(&here, value, depth + 1)?);
+                }
+                ("dependencies" | "dependentSchemas", Value::Object(_)) => {
+                    node.in_place.extend(self.named(&here, value, depth)?.into_values());
+                }
+                ("properties", Value::Object(_)) => node.properties = self.named(&here, value, depth)?,
+                ("patternProperties", Value::Object(patterns)) => {
+                    patterns.keys().try_for_each(|pattern| self.pattern(pattern))?;
+                    node.own += patterns.len() as u64;
+                    node.every_property.extend(self.named(&here, value, depth)?.into_values());
+                }
+                (name, _) if EVERY_PROPERTY.contains(&name) => {
+                    node.repeats |= name.starts_with("unevaluated");
+                    node.every_property.push(self.node(&here, value, depth + 1)?);
+                }
+                ("propertyNames", _) => node.names.push(self.node(&here, value, depth + 1)?),
+                ("items" | "prefixItems", Value::Array(_)) => {
+                    node.prefix.extend(self.listed(&here, value, depth)?);
+                }
+                ("items", _) => node.every_item.push(self.node(&here, value, depth + 1)?),
+                (name, _) if EVERY_ITEM.contains(&name) => {
+                    node.repeats |= name.starts_with("unevaluated");
+                    node.every_item.push(self.node(&here, value, depth + 1)?);
+                }
+                ("pattern", Value::String(pattern)) => {
+                    self.pattern(pattern)?;
+                    node.per_text += if backtracks(pattern) { 50 } else { 1 };
+                    node.own += if backtracks(pattern) { 500 } else { 1 };
+                }
+                ("format" | "contentEncoding" | "contentMediaType", Value::String(_)) => node.per_text += 4,
+                ("enum" | "const", _) => node.own += size(value),
+                ("uniqueItems", Value::Bool(true)) => node.unique = true,
+                _ => {}
+            }
+        }
+        Ok(node)
+    }
+
+    fn listed(&mut self, place: &str, list: &'a Value, depth: usize) -> Result<Vec<usize>, String> {
+        let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+        if list.len() > BRANCHES {
+            return Err(format!("{place} has more than {BRANCHES} entries"));
+        }
+        let node = |(index, schema)| self.node(&below(place, &format!("{index}")), schema, depth + 1);
+        list.iter().enumerate().map(node).collect()
+    }
+
+    fn named(
+        &mut self,
+        place: &str,
+        schemas: &'a Value,
+        depth: usize,
+    ) -> Result<HashMap<String, usize>, String> {
+        let schemas = schemas.as_object().into_iter().flatten();
+        let node = |(name, schema): (&'a String, &'a Value)| {
+            Ok((name.clone(), self.node(&below(place, name), schema, depth + 1)?))
+        };
+        schemas.map(node).collect()
+    }
+
+    fn pattern(&mut self, pattern: &str) -> Result<(), String> {
+        self.patterns += 1;
+        if self.patterns > PATTERNS {
+            return Err(format!("it has more than {PATTERNS} regular expressions"));
+        }
+        if pattern.len() > PATTERN_LENGTH {
+            return Err(format!("a regular expression has more than {PATTERN_LENGTH} characters"));
+        }
+        Ok(())
+    }
+
+    /// Where a reference leads: within the document.
+    fn referred(&self, reference: &str) -> Result<(String, &'a Value), String> {
+        let outside =
+            || format!("`$ref` {reference:?} leads nowhere: references stay within the schema (#/…)");
+        let own = self.document.get("$id").and_then(Value::as_str).unwrap_or_default().trim_end_matches('#');
+        let fragment = match reference.split_once('#') {
+            Some((base, fragment)) if base.is_empty() || base == own => fragment,
+            None if reference == own => "",
+            _ => return Err(outside()),
+        };
+        let fragment = percent_encoding::percent_decode_str(fragment).decode_utf8_lossy().into_owned();
+        let place = match fragment.as_str() {
+            "" => fragment,
+            pointer if pointer.starts_with('/') => fragment,
+            anchor => self.anchors.get(anchor).cloned().ok_or_else(outside)?,
+        };
+        let target = self.document.pointer(&place).ok_or_else(outside)?;
+        Ok((place, target))
+    }
+}
+
+/// Does it need more than an automaton: look-around, or a reference to a group?
+fn backtracks(pattern: &str) -> bool {
+    let digit_after_backslash = || {
+        pattern.as_bytes().windows(2).any(|pair| pair[0] == b'\\' && matches!(pair[1], b'1'..=b'9' | b'k'))
+    };
+    ["(?=", "(?!", "(?<=", "(?<!", "(?>"].iter().any(|mark| pattern.contains(mark)) || digit_after_backslash()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Visit {
+    New,
+    Open,
+    Done,
+}
+
+/// Adds up what is in place below a node.
+fn flatten(
+    nodes: &mut [Node],
+    state: &mut [Visit],
+    index: usize,
+    depth: usize,
+) -> Result<(u64, u64), String> {
+    match state[index] {
+        Visit::Done => return Ok(nodes[index].flat),
+        Visit::Open => {
+            return Err("a `$ref` leads back to itself without a part of the payload between".to_owned());
+        }
+        Visit::New => state[index] = Visit::Open,
+    }
+    if depth > IN_PLACE_DEPTH {
+        return Err(format!("more than {IN_PLACE_DEPTH} checks of the same part lead to each other"));
+    }
+    let (mut fixed, mut texts) = (nodes[index].own, nodes[index].per_text);
+    for child in nodes[index].in_place.clone() {
+        let (more, more_texts) = flatten(nodes, state, child, depth + 1)?;
+        (fixed, texts) = (fixed.saturating_add(more), texts.saturating_add(more_texts));
+    }
+    if nodes[index].repeats {
+        (fixed, texts) = (fixed.saturating_mul(3), texts.saturating_mul(3));
+    }
+    nodes[index].flat = (fixed, texts);
+    state[index] = Visit::Done;
+    Ok(nodes[index].flat)
+}
+
+/// Pairs of a node and a part that are looked at before the bound gives up.
+const VISITS: u32 = 500_000;
+
+struct Bound<'a> {
+    cost: &'a Cost,
+    known: HashMap<(usize, usize), u64>,
+    visits: u32,
+    most: u64,
+}
+
+impl Bound<'_> {
+    fn of(&mut self, index: usize, part: &Value) -> Option<u64> {
+        let node = &self.cost.nodes[index];
+        let (fixed, texts) = node.flat;
+        match part {
+            Value::String(text) => return self.fits(flat(node, text)),
+            Value::Array(_) | Value::Object(_) => {}
+            _ => return self.fits(fixed.saturating_add(texts)),
+        }
+        // Parts of one payload stay where they are: an address names one.
+        let pair = (index, std::ptr::from_ref(part) as usize);
+        if let Some(known) = self.known.get(&pair) {
+            return Some(*known);
+        }
+        self.visits += 1;
+        if self.visits > VISITS {
+            return None;
+        }
+        let mut sum = node.own;
+        for child in &node.in_place {
+            sum = sum.saturating_add(self.of(*child, part)?);
+        }
+        let below = match part {
+            Value::Array(list) => self.items(node, list)?,
+            Value::Object(members) => self.members(node, members)?,
+            _ => 0,
+        };
+        sum = sum.saturating_add(below);
+        if node.repeats {
+            sum = sum.saturating_mul(3);
+        }
+        self.known.insert(pair, sum);
+        self.fits(sum)
+    }
+
+    fn fits(&self, cost: u64) -> Option<u64> {
+        (cost <= self.most).then_some(cost)
+    }
+
+    fn items(&mut self, node: &Node, list: &[Value]) -> Option<u64> {
+        let mut sum = 0u64;
+        for (index, entry) in list.iter().enumerate() {
+            let own = node.prefix.get(index).into_iter();
+            for child in own.chain(&node.every_item) {
+                let more = self.of(*child, entry)?;
+                sum = self.fits(sum.saturating_add(more))?;
+            }
+            if node.unique {
+                sum = self.fits(sum.saturating_add(size(entry).saturating_mul(16)))?;
+            }
+        }
+        Some(sum)
+    }
+
+    fn members(&mut self, node: &Node, members: &Map<String, Value>) -> Option<u64> {
+        let mut sum = 0u64;
+        for (name, member) in members {
+            let own = node.properties.get(name).into_iter();
+            for child in own.chain(&node.every_property) {
+                let more = self.of(*child, member)?;
+                sum = self.fits(sum.saturating_add(more))?;
+            }
+            for child in &node.names {
+                sum = self.fits(sum.saturating_add(flat(&self.cost.nodes[*child], name)))?;
+            }
+        }
+        Some(sum)
+    }
+}
+
+/// The work for a text.
+fn flat(node: &Node, text: &str) -> u64 {
+    let (fixed, texts) = node.flat;
+    fixed.saturating_add(texts.saturating_mul(1 + text.len() as u64 / 64))
+}
+
+#[cfg(test)]
+#[path = "cost_tests.rs"]
+mod tests;

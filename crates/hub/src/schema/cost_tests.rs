@@ -1,0 +1,70 @@
+use serde_json::json;
+
+use super::*;
+
+const MOST: u64 = 2_000_000;
+
+/// Each level refers to the one below it twice.
+fn doubling(keyword: &str, levels: usize) -> Value {
+    let mut definitions = Map::new();
+    definitions.insert("a0".to_owned(), json!({"type": "string"}));
+    for level in 1..=levels {
+        let below = json!({"$ref": format!("#/$defs/a{}", level - 1)});
+        definitions.insert(format!("a{level}"), json!({keyword: [below, below]}));
+    }
+    json!({"$defs": definitions, "$ref": format!("#/$defs/a{levels}")})
+}
+
+#[test]
+fn doubled_references_cost_what_they_would_take() {
+    for keyword in ["anyOf", "allOf", "oneOf"] {
+        assert!(Cost::new(&doubling(keyword, 8)).expect("small").of(&json!(1), MOST).is_some());
+        let large = Cost::new(&doubling(keyword, 24)).expect("few nodes");
+        assert_eq!(large.of(&json!(1), MOST), None, "{keyword}: 2^24 evaluations");
+        assert_eq!(large.of(&json!({"a": [1]}), MOST), None, "{keyword}");
+    }
+}
+
+#[test]
+fn doubling_at_each_level_of_the_payload_is_counted() {
+    let schema =
+        json!({"allOf": [{"properties": {"x": {"$ref": "#"}}}, {"properties": {"x": {"$ref": "#"}}}]});
+    let cost = Cost::new(&schema).expect("it consumes the payload");
+    let deep = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!({ "x": inner }));
+    assert!(cost.of(&deep(10), MOST).is_some());
+    assert_eq!(cost.of(&deep(60), MOST), None);
+}
+
+#[test]
+fn a_usual_schema_costs_little() {
+    let schema = json!({"$id": "https://example.com/order", "type": "object", "required": ["id"],
+        "properties": {"id": {"type": "string", "pattern": "^[A-Z]+$"},
+            "lines": {"type": "array", "items": {"$ref": "#/$defs/line"}}, "parent": {"$ref": "https://example.com/order#"}},
+        "$defs": {"line": {"$anchor": "line", "properties": {"sku": {"type": "string"}, "next": {"$ref": "#line"}}}}});
+    let cost = Cost::new(&schema).expect("a usual schema");
+    let lines: Vec<Value> = (0..10_000).map(|number| json!({"sku": format!("s-{number}")})).collect();
+    let payload = json!({"id": "A", "lines": lines, "parent": {"id": "B"}});
+    assert!(cost.of(&payload, MOST).is_some_and(|cost| cost < 200_000));
+}
+
+#[test]
+fn what_is_out_of_bounds_is_refused() {
+    let deep = (0..100).fold(json!({}), |inner, _| json!({ "not": inner }));
+    let wide: Vec<Value> = vec![json!({}); 1_001];
+    let chained: Map<String, Value> =
+        (0..400).map(|at| (format!("a{at}"), json!({"$ref": format!("#/$defs/a{}", at + 1)}))).collect();
+    for (schema, why) in [
+        (json!({"$ref": "#"}), "leads back to itself"),
+        (json!({"anyOf": [{"$ref": "#"}]}), "leads back to itself"),
+        (json!({"$ref": "https://example.com/other"}), "references stay within"),
+        (json!({"$ref": "#/$defs/none"}), "references stay within"),
+        (json!({"properties": {"a": {"$id": "other"}}}), "$id"),
+        (json!({"pattern": "a".repeat(1_001)}), "regular expression"),
+        (deep, "levels"),
+        (json!({ "anyOf": wide }), "entries"),
+        (json!({"$defs": chained, "$ref": "#/$defs/a0"}), "lead"),
+    ] {
+        let error = Cost::new(&schema).expect_err("refused");
+        assert!(error.contains(why), "{error}");
+    }
+}
