@@ -42,9 +42,13 @@ impl Hub {
         .text(account);
         let Some(row) = self.first("look up a service account", query).await? else { return Ok(None) };
         let mut row = Reader::new(row);
-        let (active, clients) = (row.flag(), row.json());
-        let kind: Option<WebhookAuthType> = row.text().and_then(|kind| named(&kind));
-        let auth = kind.zip(row.text());
+        let (active, mut readable) = (row.flag(), true);
+        let clients = row.json_in(&mut readable);
+        let kind = row.text();
+        let known: Option<WebhookAuthType> = kind.as_deref().and_then(named);
+        // What can't be read must not mean "all clients", or a request without its credentials.
+        let active = active && readable && kind.is_some() == known.is_some();
+        let auth = known.zip(row.text());
         let signing = [row.text(), row.text()].into_iter().flatten().collect();
         self.note_use(account).await?;
         Ok(Some(Credentials { active, clients, auth, signing }))

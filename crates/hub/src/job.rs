@@ -34,6 +34,9 @@ pub enum DispatchKind {
     Event,
     /// Made through the API.
     Task,
+    /// The row holds a value that this version does not know.
+    #[serde(skip_deserializing)]
+    Unknown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -48,6 +51,9 @@ pub enum DispatchStatus {
     /// Failed; `nextAttemptAt` tells whether it is tried again.
     Error,
     Cancelled,
+    /// The row holds a value that this version does not know.
+    #[serde(skip_deserializing)]
+    Unknown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
@@ -55,6 +61,9 @@ pub enum DispatchStatus {
 pub enum DispatchProtocol {
     #[default]
     HttpWebhook,
+    /// The row holds a value that this version does not know.
+    #[serde(skip_deserializing)]
+    Unknown,
 }
 
 /// What a failure does to the jobs behind it in its message group.
@@ -68,6 +77,9 @@ pub enum DispatchMode {
     NextOnError,
     /// In order; the group waits.
     BlockOnError,
+    /// The row holds a value that this version does not know.
+    #[serde(skip_deserializing)]
+    Unknown,
 }
 
 /// The name that the API and the table share.

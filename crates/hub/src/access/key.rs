@@ -47,7 +47,8 @@ pub struct ApiKey {
     pub name: String,
     /// The part that is no secret.
     pub prefix: String,
-    pub role: Role,
+    /// None: its row holds a role or clients that this version can't read. Such a key opens nothing.
+    pub role: Option<Role>,
     /// The clients whose things it may see; empty: all.
     pub client_ids: Vec<String>,
     pub expires_at: Option<Moment>,
@@ -125,19 +126,23 @@ fn prefix_of(key: &str) -> Option<&str> {
     fine.then(|| &key[..MARK.len() + 16])
 }
 
-pub(super) fn read(row: Vec<postrider_seams::row::Value>) -> Result<ApiKey, Error> {
+pub(super) fn read(row: Vec<postrider_seams::row::Value>) -> ApiKey {
     let mut row = Reader::new(row);
-    Ok(ApiKey {
+    let mut readable = true;
+    let mut key = ApiKey {
         id: row.word(),
         name: row.word(),
         prefix: row.word(),
-        role: Role::named(&row.word()).ok_or_else(|| Error::broken("the role of an API key"))?,
-        client_ids: row.json(),
+        role: Role::named(&row.word()),
+        client_ids: row.json_in(&mut readable),
         expires_at: row.time(),
         revoked_at: row.time(),
         last_used_at: row.time(),
         created_at: row.time(),
-    })
+    };
+    // No clients means all clients: what can't be read must not mean that.
+    key.role = key.role.filter(|_| readable);
+    key
 }
 
 impl Hub {
@@ -160,10 +165,11 @@ impl Hub {
         if !bool::from(stored.as_bytes().ct_eq(hashed(key).as_bytes())) {
             return Ok(None);
         }
-        let found = read(row)?;
+        let found = read(row);
+        let Some(role) = found.role else { return Ok(None) };
         self.touch(&found.id).await?;
         let scope = Scope::of(found.client_ids);
-        Ok(Some(Actor { key: found.id, name: found.name, role: found.role, scope }))
+        Ok(Some(Actor { key: found.id, name: found.name, role, scope }))
     }
 
     /// Notes the use, at most once a minute.
@@ -180,13 +186,18 @@ impl Hub {
         Ok(())
     }
 
+    /// Was the first admin key made already?
+    pub async fn has_first_key(&self) -> Result<bool, Error> {
+        let any = Draft::new(self.dialect(), "SELECT 1 FROM postrider_api_keys WHERE first_admin = 1");
+        Ok(self.first("look for an admin key", any).await?.is_some())
+    }
+
     /// The first admin key, where there has never been one. Several instances may ask at once: one gets it.
     pub async fn first_key(&self) -> Result<Option<ShownKey>, Error> {
-        let dialect = self.dialect();
-        let any = Draft::new(dialect, "SELECT 1 FROM postrider_api_keys WHERE first_admin = 1");
-        if self.first("look for an admin key", any).await?.is_some() {
+        if self.has_first_key().await? {
             return Ok(None);
         }
+        let dialect = self.dialect();
         let secret = Secret::fresh();
         let id = tsid();
         let row = fresh(dialect, &id, "first admin", &secret, Role::Admin, &[], None).int("first_admin", 1);
@@ -196,7 +207,7 @@ impl Hub {
         let mut answers = self.run("make the first admin key", vec![insert, find.done()]).await?;
         let Some(row) = answers.pop().and_then(|mut answer| answer.rows.pop()) else { return Ok(None) };
         self.run("note the first admin key", vec![change.by_nobody(dialect)]).await?;
-        Ok(Some(ShownKey { key: secret.whole, details: read(row)? }))
+        Ok(Some(ShownKey { key: secret.whole, details: read(row) }))
     }
 
     /// Makes a key. Of two of the same `request` at once one fails, and finds what the other made.
@@ -241,7 +252,7 @@ impl Hub {
         statements.extend([insert(dialect, row), change.by(dialect, actor), self.by_id(&id).done()]);
         let row =
             self.run("make an API key", statements).await?.pop().and_then(|mut answer| answer.rows.pop());
-        let details = read(row.ok_or_else(|| Error::broken("a fresh API key"))?)?;
+        let details = read(row.ok_or_else(|| Error::broken("a fresh API key"))?);
         Ok(ShownKey { key: secret.whole, details })
     }
 
@@ -251,16 +262,15 @@ impl Hub {
         if !is_id(id) {
             return Err(ABSENT);
         }
-        let found = self.first("find an API key", self.by_id(id)).await?.map(read).transpose()?;
+        let found = self.first("find an API key", self.by_id(id)).await?.map(read);
         found.filter(|key| within(actor, key)).ok_or(ABSENT)
     }
 
     pub async fn keys(&self, actor: &Actor) -> Result<Vec<ApiKey>, Error> {
         let dialect = self.dialect();
         let all = Draft::new(dialect, SHEET.selected(dialect)).push(" ORDER BY t.id LIMIT 1000");
-        let keys: Result<Vec<ApiKey>, Error> =
-            self.all("list API keys", all).await?.into_iter().map(read).collect();
-        Ok(keys?.into_iter().filter(|key| within(actor, key)).collect())
+        let keys = self.all("list API keys", all).await?.into_iter().map(read);
+        Ok(keys.filter(|key| within(actor, key)).collect())
     }
 
     /// From now on it opens nothing. Idempotent.
@@ -278,7 +288,7 @@ impl Hub {
         let statements = vec![revoke.done(), change.by(dialect, actor), self.by_id(id).done()];
         let row =
             self.run("revoke an API key", statements).await?.pop().and_then(|mut answer| answer.rows.pop());
-        row.map(read).transpose()?.ok_or(Error::Absent("API key"))
+        row.map(read).ok_or(Error::Absent("API key"))
     }
 
     fn by_id(&self, id: &str) -> Draft {

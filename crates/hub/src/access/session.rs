@@ -89,11 +89,12 @@ impl Hub {
             .push(&key::opens(dialect));
         let Some(mut row) = self.first("look up a session", find).await? else { return Ok(None) };
         let ends = Reader::new(vec![row.remove(0)]).time();
-        let found = key::read(row)?;
+        let found = key::read(row);
+        let Some(role) = found.role else { return Ok(None) };
         self.touch(&found.id).await?;
         let expires_at = ends.into_iter().chain(found.expires_at).min();
         let scope = Scope::of(found.client_ids);
-        let actor = Actor { key: found.id, name: found.name, role: found.role, scope };
+        let actor = Actor { key: found.id, name: found.name, role, scope };
         Ok(Some(Session { actor, csrf: self.csrf(token), expires_at }))
     }
 

@@ -184,8 +184,14 @@ impl Hub {
             .push(" AND (t.client_id IS NULL OR t.client_id IN ")
             .texts(clients)
             .push(") ORDER BY t.id");
-        let found =
+        let found: Vec<Subscription> =
             self.all("look for subscriptions", query).await?.into_iter().map(subscription::read).collect();
+        for lost in found.iter().filter(|subscription| !subscription.readable) {
+            tracing::warn!(
+                subscription = lost.id,
+                "filters, headers or mode of a subscription can't be read: it matches no event until they are repaired"
+            );
+        }
         Ok((found, self.clock().await?))
     }
 
@@ -323,7 +329,8 @@ impl<'a> Facts<'a> {
 
     fn matches(&self, subscription: &Subscription, data: &serde_json::Value) -> bool {
         let client = subscription.client_id.as_deref();
-        (client.is_none() || client == self.client)
+        subscription.readable
+            && (client.is_none() || client == self.client)
             && matches_code(&subscription.event_code, self.code)
             && subscription.source_prefix.as_deref().is_none_or(|prefix| self.source.starts_with(prefix))
             && subscription.filters.iter().all(|filter| filter.holds(data))

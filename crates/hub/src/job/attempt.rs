@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::named;
-use crate::Moment;
+use crate::access::Actor;
 use crate::sheet::{Kind, Reader, Sheet};
+use crate::{Moment, mask};
 
 pub(super) const SHEET: Sheet = Sheet {
     table: "dispatch_attempts",
@@ -34,6 +35,9 @@ pub enum AttemptStatus {
     ServerError,
     Timeout,
     ConnectionError,
+    /// The row holds a value that this version does not know.
+    #[serde(skip_deserializing)]
+    Unknown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -67,6 +71,15 @@ pub struct DispatchAttempt {
     pub created_at: Option<Moment>,
 }
 
+impl DispatchAttempt {
+    /// As this caller may read it.
+    pub(super) fn for_caller(mut self, actor: &Actor, target: &str) -> Self {
+        mask::addresses(actor, target, &mut self.error_message);
+        mask::addresses(actor, target, &mut self.error_stack_trace);
+        self
+    }
+}
+
 pub(super) fn read(row: Vec<Value>) -> DispatchAttempt {
     let mut row = Reader::new(row);
     DispatchAttempt {
@@ -75,7 +88,7 @@ pub(super) fn read(row: Vec<Value>) -> DispatchAttempt {
         attempted_at: row.time(),
         completed_at: row.time(),
         duration_millis: row.int(),
-        status: row.text().and_then(|status| named(&status)),
+        status: row.text().map(|status| named(&status).unwrap_or(AttemptStatus::Unknown)),
         response_code: row.int(),
         response_body: row.text(),
         error_message: row.text(),

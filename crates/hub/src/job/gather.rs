@@ -117,7 +117,7 @@ impl Gathering {
         let ids = padded(jobs.iter().map(|job| job.draft.id.as_str()).collect());
         let (known, read) = write(database, &drafts, reads(database.dialect(), &ids)).await?;
         let mut fresh: BTreeMap<String, DispatchJob> =
-            shown(read)?.into_iter().map(|job| (job.id.clone(), job)).collect();
+            shown(read).into_iter().map(|job| (job.id.clone(), job)).collect();
         let told = |job: &Waiting| {
             let created = known.created(&job.draft)?;
             Ok((created, fresh.remove(&job.draft.id)))

@@ -120,11 +120,13 @@ impl Hub {
         let order = newest_first(dialect, filter.narrows() || actor.scope.default_client().is_some());
         let query = query.push(&order).push(" LIMIT ").int(page.wanted() + 1);
         let rows = self.all("list dispatch jobs", query).await?;
-        let jobs: Result<Vec<DispatchJob>, Error> =
-            rows.into_iter().map(|row| view::read(&mut Reader::new(row))).collect();
-        let mut page = self.closed(actor, &about, page, jobs?, |job| (job.created_at, job.id.clone()));
+        let jobs: Vec<DispatchJob> = rows.into_iter().map(|row| view::read(&mut Reader::new(row))).collect();
+        let mut page = self.closed(actor, &about, page, jobs, |job| (job.created_at, job.id.clone()));
         self.add_metadata(&mut page.items).await?;
-        page.items.iter_mut().for_each(|job| mask::headers(actor, false, &mut job.headers));
+        for job in &mut page.items {
+            mask::headers(actor, false, &mut job.headers);
+            mask::addresses(actor, &job.target_url, &mut job.last_error);
+        }
         Ok(page)
     }
 

@@ -122,20 +122,20 @@ pub struct DispatchJobMetadata {
     pub value: String,
 }
 
-pub(super) fn read(row: &mut Reader) -> Result<DispatchJob, Error> {
-    let broken = || Error::broken("a dispatch job");
-    Ok(DispatchJob {
+/// Reads a row whatever it holds: one that other programs wrote must not hide the rest of its page.
+pub(super) fn read(row: &mut Reader) -> DispatchJob {
+    DispatchJob {
         id: row.word(),
         external_id: row.text(),
         source: row.text(),
-        kind: named(&row.word()).ok_or_else(broken)?,
+        kind: named(&row.word()).unwrap_or(DispatchKind::Unknown),
         code: row.word(),
         subject: row.text(),
         event_id: row.text(),
         correlation_id: row.text(),
         metadata: Vec::new(),
         target_url: row.word(),
-        protocol: named(&row.word()).unwrap_or_default(),
+        protocol: named(&row.word()).unwrap_or(DispatchProtocol::Unknown),
         headers: row.json(),
         payload: None,
         created_by: None,
@@ -144,13 +144,13 @@ pub(super) fn read(row: &mut Reader) -> Result<DispatchJob, Error> {
         service_account_id: row.text(),
         client_id: row.text(),
         subscription_id: row.text(),
-        mode: named(&row.word()),
+        mode: row.text().map(|mode| named(&mode).unwrap_or(DispatchMode::Unknown)),
         dispatch_pool_id: row.text(),
         message_group: row.text(),
         sequence: row.int().unwrap_or_default(),
         timeout_seconds: row.int().unwrap_or_default(),
         schema_id: row.text(),
-        status: named(&row.word()).ok_or_else(broken)?,
+        status: named(&row.word()).unwrap_or(DispatchStatus::Unknown),
         max_retries: row.int(),
         retry_strategy: row.text(),
         scheduled_for: row.time(),
@@ -165,7 +165,7 @@ pub(super) fn read(row: &mut Reader) -> Result<DispatchJob, Error> {
         attempts: None,
         created_at: row.time(),
         updated_at: row.time(),
-    })
+    }
 }
 
 impl Hub {
@@ -183,7 +183,7 @@ impl Hub {
         statements.push(attempts.done());
         let mut answers = self.run("read a dispatch job", statements).await?;
         let attempts = answers.pop().unwrap_or_default().rows.into_iter().rev();
-        let job = shown(answers)?.pop().filter(|job| actor.scope.covers(job.client_id.as_deref()));
+        let job = shown(answers).pop().filter(|job| actor.scope.covers(job.client_id.as_deref()));
         let mut job = job.ok_or(ABSENT)?;
         if !actor.may_read_what(job.created_by.as_deref()) {
             job.payload = None;
@@ -191,7 +191,9 @@ impl Hub {
         // Those of an event's job are its subscription's.
         let own = job.created_by.as_deref() == Some(actor.key.as_str()) && job.subscription_id.is_none();
         mask::headers(actor, own, &mut job.headers);
-        job.attempts = Some(attempts.map(attempt::read).collect());
+        mask::addresses(actor, &job.target_url, &mut job.last_error);
+        let shown = attempts.map(|row| attempt::read(row).for_caller(actor, &job.target_url));
+        job.attempts = Some(shown.collect());
         Ok(job)
     }
 }
@@ -218,7 +220,7 @@ pub(super) fn metadata_of(dialect: Dialect, ids: &[&str]) -> Draft {
 }
 
 /// Jobs, whole, as they are before their first attempt.
-pub(super) fn shown(answers: Vec<Answer>) -> Result<Vec<DispatchJob>, Error> {
+pub(super) fn shown(answers: Vec<Answer>) -> Vec<DispatchJob> {
     let mut answers = answers.into_iter();
     let mut next = || answers.next().unwrap_or_default().rows;
     let (jobs, metadata) = (next(), next());
@@ -228,12 +230,12 @@ pub(super) fn shown(answers: Vec<Answer>) -> Result<Vec<DispatchJob>, Error> {
     }
     let job = |row| {
         let mut row = Reader::new(row);
-        let mut job = read(&mut row)?;
+        let mut job = read(&mut row);
         job.payload = row.text();
         job.created_by = row.text();
         job.metadata = of.remove(&job.id).unwrap_or_default();
         job.attempts = Some(Vec::new());
-        Ok(job)
+        job
     };
     jobs.into_iter().map(job).collect()
 }

@@ -82,6 +82,10 @@ pub struct Subscription {
     pub paused_reason: Option<String>,
     pub created_at: Option<Moment>,
     pub updated_at: Option<Moment>,
+    /// Its filters, headers and mode could be read. One that can't be read matches no event: without its filters it would
+    /// match events that it must not.
+    #[serde(skip)]
+    pub(crate) readable: bool,
 }
 
 impl Hub {
@@ -115,7 +119,8 @@ fn shown(actor: &Actor, row: Vec<postrider_seams::row::Value>) -> Subscription {
 
 pub(crate) fn read(row: Vec<postrider_seams::row::Value>) -> Subscription {
     let mut row = Reader::new(row);
-    Subscription {
+    let mut readable = true;
+    let mut found = Subscription {
         id: row.word(),
         code: row.word(),
         name: row.word(),
@@ -123,12 +128,12 @@ pub(crate) fn read(row: Vec<postrider_seams::row::Value>) -> Subscription {
         client_id: row.text(),
         event_code: row.word(),
         source_prefix: row.text(),
-        filters: row.json(),
+        filters: row.json_in(&mut readable),
         target_url: row.word(),
-        headers: row.json(),
+        headers: row.json_in(&mut readable),
         service_account_id: row.text(),
         dispatch_pool_id: row.text(),
-        mode: named(&row.word()).unwrap_or_default(),
+        mode: named(&row.word()).unwrap_or(DispatchMode::Unknown),
         sequence: row.int().unwrap_or_default(),
         data_only: row.flag(),
         timeout_seconds: row.int().unwrap_or_default(),
@@ -141,5 +146,8 @@ pub(crate) fn read(row: Vec<postrider_seams::row::Value>) -> Subscription {
         paused_reason: row.text(),
         created_at: row.time(),
         updated_at: row.time(),
-    }
+        readable: true,
+    };
+    found.readable = readable && found.mode != DispatchMode::Unknown;
+    found
 }

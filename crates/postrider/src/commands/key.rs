@@ -1,6 +1,6 @@
 //! `key`: API keys, for who can reach the database anyway; the way in when every key is lost.
 
-use postrider_hub::access::{Actor, ApiKey, NewKey};
+use postrider_hub::access::{Actor, ApiKey, NewKey, Role};
 use postrider_hub::{Error, Hub};
 
 use super::Desk;
@@ -75,7 +75,7 @@ fn row(key: &ApiKey) -> Vec<String> {
         key.id.clone(),
         plain(&key.name, CELL),
         key.prefix.clone(),
-        key.role.name().to_owned(),
+        key.role.map_or("unknown", Role::name).to_owned(),
         plain(&clients, CELL),
         key.last_used_at.map_or_else(|| "never".to_owned(), |at| at.to_string()),
         state,

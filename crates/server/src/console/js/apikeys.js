@@ -58,7 +58,7 @@ function shown({ items }, look) {
     [
       { name: "Name", kind: "main", cell: (key) => key.name },
       { name: "State", kind: "state", cell: state },
-      { name: "Role", kind: "", cell: (key) => key.role },
+      { name: "Role", kind: "", cell: (key) => key.role ?? "unknown" },
       { name: "Begins with", kind: "mono", cell: (key) => key.prefix },
       { name: "Clients", kind: "", cell: (key) => key.clientIds.join(", ") || "all" },
       { name: "Last used", kind: "time", cell: (key) => when(key.lastUsedAt) ?? "never" },

@@ -1,0 +1,84 @@
+//! Rows that other programs wrote, with values that this version does not know: they are listed as unknown, and hide
+//! nothing else of their page.
+
+use postrider_hub::access::Role;
+use serde_json::json;
+
+use crate::desk::Desk;
+use crate::routes::job;
+use crate::site::{Site, on_every_database};
+use crate::walk::{event, subscription};
+
+on_every_database!(
+    rows_with_unknown_values_are_listed_as_unknown,
+    a_key_whose_row_cannot_be_read_opens_nothing,
+    a_subscription_whose_filters_cannot_be_read_matches_nothing,
+);
+
+async fn rows_with_unknown_values_are_listed_as_unknown(site: &Site) {
+    let desk = Desk::new(site);
+    let (key, _) = site.key(Role::Admin, &[]).await;
+    let mut ids = Vec::new();
+    for _ in 0..6 {
+        let made = desk.post(&key, "/dispatch-jobs", &job(&json!({}))).await.expect(201);
+        ids.push(made["id"].as_str().expect("an id").to_owned());
+    }
+    let strange = [
+        ("status", "status", "PAUSED"),
+        ("kind", "kind", "MESSAGE"),
+        ("protocol", "protocol", "GRPC"),
+        ("mode", "mode", "SOMETIMES"),
+    ];
+    for ((column, _, value), id) in strange.iter().zip(&ids) {
+        site.run(&format!("UPDATE dispatch_jobs SET {column} = '{value}' WHERE id = '{id}'")).await;
+    }
+    site.run(&format!("UPDATE dispatch_jobs SET headers = 'no json' WHERE id = '{}'", ids[4])).await;
+    let page = desk.get(&key, "/dispatch-jobs").await.expect(200);
+    let items = page["items"].as_array().expect("jobs");
+    assert_eq!(items.len(), 6);
+    for ((_, member, _), id) in strange.iter().zip(&ids) {
+        let listed = items.iter().find(|item| item["id"] == id.as_str()).expect("the job");
+        assert_eq!(listed[member], "UNKNOWN", "{member}");
+        let alone = desk.get(&key, &format!("/dispatch-jobs/{id}")).await.expect(200);
+        assert_eq!(alone[member], "UNKNOWN", "{member}");
+    }
+    desk.post(&key, "/dispatch-jobs", &job(&json!({"mode": "UNKNOWN"}))).await.problem(422, "mode");
+    desk.get(&key, "/dispatch-jobs?status=UNKNOWN").await.problem(422, "status");
+    for id in &ids {
+        desk.get(&key, &format!("/lanes/dispatch_jobs/rows/{id}")).await.expect(200);
+    }
+    assert_eq!(
+        desk.get(&key, "/lanes/dispatch_jobs/rows").await.expect(200)["items"].as_array().map(Vec::len),
+        Some(6)
+    );
+}
+
+async fn a_key_whose_row_cannot_be_read_opens_nothing(site: &Site) {
+    let desk = Desk::new(site);
+    let (key, _) = site.key(Role::Admin, &[]).await;
+    for change in ["role = 'owner'", "client_ids = 'no json'"] {
+        let (lost, actor) = site.key(Role::Admin, &["acme"]).await;
+        desk.get(&lost, "/dispatch-jobs").await.expect(200);
+        site.run(&format!("UPDATE postrider_api_keys SET {change} WHERE id = '{}'", actor.key)).await;
+        desk.get(&lost, "/dispatch-jobs").await.expect(401);
+        let list = desk.get(&key, "/api-keys").await.expect(200);
+        let listed =
+            list["items"].as_array().expect("keys").iter().find(|one| one["id"] == actor.key.as_str());
+        assert_eq!(listed.expect("the key is listed")["role"], json!(null), "{change}");
+    }
+}
+
+async fn a_subscription_whose_filters_cannot_be_read_matches_nothing(site: &Site) {
+    let desk = Desk::new(site);
+    let (key, _) = site.key(Role::Admin, &[]).await;
+    desk.post(&key, "/subscriptions", &subscription()).await.expect(201);
+    let made = desk.post(&key, "/events", &event("1")).await.expect(201);
+    assert_eq!(made["jobIds"].as_array().map(Vec::len), Some(1), "{made}");
+    for (number, change) in ["filters = 'no json'", "filters = '[]', mode = 'SOMETIMES'"].iter().enumerate() {
+        site.run(&format!("UPDATE dispatch_subscriptions SET {change}")).await;
+        let made = desk.post(&key, "/events", &event(&format!("x{number}"))).await.expect(201);
+        assert_eq!(made["jobIds"].as_array().map(Vec::len), Some(0), "{change}: {made}");
+    }
+    let listed = desk.get(&key, "/subscriptions").await.expect(200);
+    assert_eq!(listed["items"][0]["mode"], "UNKNOWN");
+}
