@@ -18,6 +18,7 @@ use postrider_server::{Api, LaneControl, LaneMake};
 use crate::commands::{Desk, check};
 use crate::emails::mailroom::Room;
 use crate::failure::Failure;
+use crate::first_key;
 use crate::in_force;
 use crate::preview;
 use crate::settings::LaneSettings;
@@ -114,10 +115,7 @@ pub async fn hub(desk: &Desk, store: &str) -> Result<Hub, Error> {
 
 async fn opened(desk: &Desk, store: &str) -> Result<Arc<Hub>, Error> {
     let hub = hub(desk, store).await?;
-    if let Some(first) = hub.first_key().await? {
-        // Straight to the terminal: a log is kept, and read by many.
-        eprintln!("\nThe first admin key of the API. Keep it: it is shown this once.\n\n    {}\n", first.key);
-    }
+    first_key::hand_out(&hub, &desk.settings.base).await?;
     Ok(Arc::new(hub))
 }
 

@@ -9,6 +9,7 @@ mod commands;
 mod demo;
 mod emails;
 mod failure;
+mod first_key;
 mod in_force;
 mod lag;
 mod logs;

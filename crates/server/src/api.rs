@@ -48,6 +48,7 @@ pub use problem::Problem;
 use self::admit::{Recent, admit};
 pub(crate) use self::admit::{refuse_method, refuse_unknown};
 use crate::console::{self, guard_data};
+use crate::guesses::{Guesses, who};
 use crate::overview::Sampler;
 
 pub(crate) use body::{is_json, parsed, taken};
@@ -61,6 +62,7 @@ pub struct Api {
     sampler: Arc<Sampler>,
     checking: Arc<tokio::sync::Mutex<()>>,
     recent: Arc<Recent>,
+    guesses: Arc<Guesses>,
     limits: Limits,
 }
 
@@ -91,6 +93,7 @@ impl Api {
             sampler,
             checking: Arc::default(),
             recent: Arc::default(),
+            guesses: Arc::default(),
             limits,
         }
     }
@@ -117,9 +120,18 @@ impl Api {
         Ok((make, self.lanes.table(name).await.map_err(Error::from)?.ok_or(ABSENT)?))
     }
 
-    /// Does this header open anything?
-    pub(crate) async fn admits(&self, headers: &axum::http::HeaderMap) -> Result<(), Problem> {
-        self.actor(&axum::http::Method::GET, headers).await.map(|_| ())
+    pub(crate) fn guesses(&self) -> &Guesses {
+        &self.guesses
+    }
+
+    /// Does this request bring a valid key?
+    pub(crate) async fn admits(&self, request: &axum::http::request::Parts) -> Result<(), Problem> {
+        self.actor(&request.method, &request.headers, who(&request.extensions)).await.map(|_| ())
+    }
+
+    /// Can it answer, or does it still wait for its database?
+    pub(crate) fn is_open(&self) -> bool {
+        self.hub.get().is_some()
     }
 
     /// Every route, the console's too: for the listener, or to be asked without a socket. Inside a Tokio runtime: the

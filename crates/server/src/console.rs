@@ -4,19 +4,15 @@
 //! the pages ask `/api/v1`. Invariant: no page has a script or a style of its own text, and nothing comes from elsewhere.
 
 mod assets;
-mod attempts;
 pub(crate) mod cookie;
 mod guard;
 mod sign;
-
-use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 
-use self::attempts::Attempts;
 use crate::api::Api;
 
 pub(crate) use guard::{MAIL_POLICY, data as guard_data};
@@ -26,11 +22,10 @@ pub(crate) use sign::session_is_meant;
 #[derive(Clone)]
 struct Console {
     api: Api,
-    attempts: Arc<Attempts>,
 }
 
 pub(crate) fn routes(api: Api) -> Router {
-    let console = Console { api, attempts: Arc::default() };
+    let console = Console { api };
     let pages = Router::new()
         .route("/", get(index))
         .route("/console/login", get(sign::page).post(sign::enter))

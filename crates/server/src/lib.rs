@@ -7,6 +7,7 @@
 pub mod api;
 mod console;
 mod figures;
+mod guesses;
 mod listener;
 mod overview;
 mod ready;

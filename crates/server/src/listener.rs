@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::header;
+use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::serve::ListenerExt as _;
@@ -14,7 +15,7 @@ use tokio::net::TcpListener;
 
 use crate::Figures;
 use crate::api::{Api, Problem, refuse_method, refuse_unknown};
-use crate::ready::{Lanes, readyz};
+use crate::ready::{Lanes, Ready, readyz};
 
 /// The text format that Prometheus expects, with its version.
 const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -86,7 +87,7 @@ pub enum Metrics {
 }
 
 fn routes(lanes: Arc<dyn Lanes>, figures: Figures, api: Option<Api>, metrics: Metrics) -> Router {
-    let readiness = Router::new().route("/readyz", get(readyz)).with_state(lanes);
+    let readiness = Router::new().route("/readyz", get(readyz)).with_state(Ready { lanes, api: api.clone() });
     let door = api.clone().filter(|_| metrics == Metrics::Key);
     let open = metrics == Metrics::Open;
     let scrape = Router::new().route("/metrics", get(scraped)).with_state(Scrape { figures, door, open });
@@ -112,9 +113,9 @@ async fn healthz() -> &'static str {
     "ok\n"
 }
 
-async fn scraped(State(scrape): State<Scrape>, headers: HeaderMap) -> Response {
+async fn scraped(State(scrape): State<Scrape>, request: Parts) -> Response {
     let admitted = match &scrape.door {
-        Some(api) => api.admits(&headers).await,
+        Some(api) => api.admits(&request).await,
         None if scrape.open => Ok(()),
         None => Err(Problem::unauthorized()),
     };

@@ -8,7 +8,7 @@ mod counts;
 mod rates;
 mod view;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -32,8 +32,9 @@ const PICTURE_EVERY: Duration = Duration::from_secs(3);
 const COUNT_EVERY: Duration = Duration::from_secs(10);
 /// A database that takes longer is said to be away.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Who may look at once.
+/// Streams at once, of all keys and of one key with its sessions.
 const VIEWERS: usize = 100;
+const VIEWERS_PER_KEY: usize = 20;
 
 pub struct Sampler {
     lanes: Arc<dyn LaneControl>,
@@ -46,12 +47,45 @@ pub struct Sampler {
     asking: AtomicBool,
     pictures: watch::Sender<Option<Arc<Overview>>>,
     places: Arc<Semaphore>,
+    per_key: Arc<Mutex<HashMap<String, usize>>>,
 }
 
 /// Somebody who looks: a new picture whenever there is one. It counts as a viewer until it is dropped.
 pub struct Viewer {
     pictures: watch::Receiver<Option<Arc<Overview>>>,
     _place: OwnedSemaphorePermit,
+    _share: KeyShare,
+}
+
+/// A stream of one key, counted until it is dropped.
+struct KeyShare {
+    key: String,
+    counts: Arc<Mutex<HashMap<String, usize>>>,
+}
+
+impl KeyShare {
+    /// `None` where the key has as many streams as it may have.
+    fn take(counts: &Arc<Mutex<HashMap<String, usize>>>, key: &str) -> Option<Self> {
+        let mut held = locked(counts);
+        let count = held.entry(key.to_owned()).or_default();
+        if *count >= VIEWERS_PER_KEY {
+            return None;
+        }
+        *count += 1;
+        Some(Self { key: key.to_owned(), counts: Arc::clone(counts) })
+    }
+}
+
+impl Drop for KeyShare {
+    fn drop(&mut self) {
+        let mut held = locked(&self.counts);
+        let left = held.get(&self.key).map_or(0, |count| count.saturating_sub(1));
+        if left == 0 {
+            held.remove(&self.key);
+        } else {
+            held.insert(self.key.clone(), left);
+        }
+    }
 }
 
 impl Viewer {
@@ -83,6 +117,7 @@ impl Sampler {
             asking: AtomicBool::new(false),
             pictures: watch::Sender::new(None),
             places: Arc::new(Semaphore::new(VIEWERS)),
+            per_key: Arc::default(),
         }
     }
 
@@ -120,13 +155,14 @@ impl Sampler {
         }
     }
 
-    /// A place among those who look, with a picture at once; `None` where all are taken.
-    pub async fn view(&self) -> Option<Viewer> {
+    /// Opens a stream of this key, with a picture at once; `None` where the key, or all keys together, have too many.
+    pub async fn view(&self, key: &str) -> Option<Viewer> {
+        let share = KeyShare::take(&self.per_key, key)?;
         let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
         let pictures = self.pictures.subscribe();
         let picture = self.look().await;
         self.pictures.send_replace(Some(Arc::new(picture)));
-        Some(Viewer { pictures, _place: place })
+        Some(Viewer { pictures, _place: place, _share: share })
     }
 
     /// How it is now, with counts that are no older than [`COUNT_EVERY`].

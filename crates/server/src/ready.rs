@@ -1,4 +1,4 @@
-//! Readiness: true only when every lane is moving, or stands still because an operator said so.
+//! Readiness: true only when every lane is moving, or stands still because an operator said so, and the API can answer.
 
 use std::sync::Arc;
 
@@ -8,6 +8,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use postrider_engine::LaneStatus;
 use serde::Serialize;
+
+use crate::Api;
 
 /// Where the lanes' own words come from. Must answer from memory: `/readyz` is asked every few seconds.
 pub trait Lanes: Send + Sync {
@@ -24,6 +26,23 @@ impl<F: Fn() -> Vec<LaneStatus> + Send + Sync> Lanes for F {
 struct Readiness {
     ready: bool,
     lanes: Vec<LaneReadiness>,
+    /// Left out where there is no API.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api: Option<ApiReadiness>,
+}
+
+#[derive(Serialize)]
+struct ApiReadiness {
+    ready: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+}
+
+impl ApiReadiness {
+    fn of(api: &Api) -> Self {
+        let ready = api.is_open();
+        Self { ready, reason: (!ready).then_some("the API waits for its database") }
+    }
 }
 
 #[derive(Serialize)]
@@ -34,17 +53,26 @@ struct LaneReadiness {
 }
 
 impl Readiness {
-    fn of(lanes: Vec<LaneStatus>) -> Self {
+    fn of(lanes: Vec<LaneStatus>, api: Option<&Api>) -> Self {
         let lanes: Vec<LaneReadiness> = lanes
             .into_iter()
             .map(|status| LaneReadiness { ready: status.health.is_ready(), status })
             .collect();
-        Self { ready: lanes.iter().all(|lane| lane.ready), lanes }
+        let api = api.map(ApiReadiness::of);
+        let ready = lanes.iter().all(|lane| lane.ready) && api.as_ref().is_none_or(|api| api.ready);
+        Self { ready, lanes, api }
     }
 }
 
-pub(crate) async fn readyz(State(lanes): State<Arc<dyn Lanes>>) -> Response {
-    let readiness = Readiness::of(lanes.lanes());
+/// What readiness is made of.
+#[derive(Clone)]
+pub(crate) struct Ready {
+    pub lanes: Arc<dyn Lanes>,
+    pub api: Option<Api>,
+}
+
+pub(crate) async fn readyz(State(ready): State<Ready>) -> Response {
+    let readiness = Readiness::of(ready.lanes.lanes(), ready.api.as_ref());
     let code = if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (code, Json(readiness)).into_response()
 }

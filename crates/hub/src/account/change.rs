@@ -130,6 +130,15 @@ pub struct ShownAccount {
     pub signing_secret: Option<String>,
 }
 
+/// Codes are unique over all clients. A key of some clients names its accounts after them, so that no conflict can reveal a
+/// code of another client.
+fn is_own_code(actor: &Actor, code: &str) -> bool {
+    match &actor.scope {
+        Scope::All => true,
+        scope @ Scope::Only(_) => code.rsplit_once('.').is_some_and(|(client, _)| scope.covers(Some(client))),
+    }
+}
+
 /// A fresh secret and the reference that is stored.
 struct Made {
     secret: Option<String>,
@@ -153,6 +162,12 @@ impl Hub {
         }
         faults.end()?;
         let clients = clients_for(actor, &what.client_ids)?;
+        if !is_own_code(actor, &new.code) {
+            return Err(Error::invalid(
+                "code",
+                "must be CLIENT.NAME, with a client of this key and no dot in NAME",
+            ));
+        }
         let made = match &new.webhook_credentials {
             Some(credentials) => {
                 may_name(actor, "webhookCredentials.authTokenRef", credentials.auth_token_ref.as_ref())?;

@@ -16,6 +16,7 @@ on_every_database!(
     j01_a_job_must_name_an_active_account_of_its_client,
     j11_only_a_key_of_all_clients_names_references,
     j11_accounts_are_sealed_anew_when_the_key_changes,
+    j11_a_code_of_another_client_is_never_revealed,
     a_payload_is_held_to_its_schema,
 );
 
@@ -106,15 +107,37 @@ async fn j01_a_job_must_name_an_active_account_of_its_client(site: &Site) {
     assert_eq!(site.count("dispatch_jobs").await, 1);
 }
 
+/// Codes are unique over all clients: a conflict would tell one client what another has.
+async fn j11_a_code_of_another_client_is_never_revealed(site: &Site) {
+    let acme = site.actor(Role::Admin, &["acme"]).await;
+    site.hub.create_account(&acme, new(json!({"code": "acme.a", "name": "A"}))).await.expect("an account");
+    site.hub.create_account(&root(), new(json!({"code": "secret", "name": "A"}))).await.expect("an account");
+    let other = site.actor(Role::Admin, &["other"]).await;
+    for (taken, free) in [("acme.a", "acme.b"), ("secret", "unused")] {
+        let mut told = Vec::new();
+        for code in [taken, free] {
+            let new = new(json!({"code": code, "name": "A"}));
+            told.push(site.hub.create_account(&other, new).await.err().map(|error| error.to_string()));
+        }
+        assert!(told[0].is_some() && told[0] == told[1], "{told:?}");
+    }
+    site.hub.create_account(&other, new(json!({"code": "other.a", "name": "A"}))).await.expect("its own");
+    let twice = site.hub.create_account(&other, new(json!({"code": "other.a", "name": "A"}))).await;
+    assert!(matches!(twice, Err(Error::Conflict { .. })));
+}
+
 async fn j11_only_a_key_of_all_clients_names_references(site: &Site) {
     let acme = site.actor(Role::Admin, &["acme"]).await;
-    let stolen = json!({"code": "a", "name": "A", "webhookCredentials": {"authType": "BEARER", "authTokenRef": "env://HOME"}});
+    let stolen = json!({"code": "acme.a", "name": "A", "webhookCredentials": {"authType": "BEARER", "authTokenRef": "env://HOME"}});
     assert!(matches!(
         site.hub.create_account(&acme, new(stolen)).await,
         Err(Error::Forbidden { field: "webhookCredentials.authTokenRef", .. })
     ));
-    let made =
-        site.hub.create_account(&acme, new(json!({"code": "a", "name": "A"}))).await.expect("an account");
+    let made = site
+        .hub
+        .create_account(&acme, new(json!({"code": "acme.a", "name": "A"})))
+        .await
+        .expect("an account");
     assert_eq!(made.account.client_ids, ["acme"]);
     let other = site.actor(Role::Admin, &["other"]).await;
     assert!(matches!(site.hub.account(&other, &made.account.id).await, Err(Error::Absent(_))));

@@ -4,6 +4,7 @@ mod rows;
 mod search;
 
 use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
@@ -27,22 +28,16 @@ fn asked(running: &Running, key: &str, method: &str, path: &str, body: &Value) -
     (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap_or_default())
 }
 
-/// The key that was shown.
-fn first_key(running: &Running) -> String {
-    eventually("the first key is shown", || {
-        let log = running.log();
-        log.lines().map(str::trim).find(|line| line.starts_with("pr_")).map(str::to_owned)
-    })
-}
-
 #[tokio::test]
-async fn the_first_key_is_shown_once_and_opens_the_api() {
+async fn the_first_key_is_in_a_file_of_its_own_and_opens_the_api() {
     let shop = Shop::new(Some(&format!("{SQLITE}{WITH_API}")));
     let printed = shop.run(&["migrate", "--print"]);
     assert!(printed.out.contains("CREATE TABLE IF NOT EXISTS postrider_api_keys"), "{}", printed.out);
     shop.run(&["migrate"]).fine();
     let running = shop.start();
-    let key = first_key(&running);
+    let key = running.first_key();
+    let file = std::fs::metadata(shop.path("postrider-admin.key")).unwrap();
+    assert_eq!(file.permissions().mode() & 0o777, 0o600);
     let job = json!({"code": "a", "targetUrl": "https://example.com/hook", "payload": "{}"});
     let made = eventually("the API is open", || {
         let (code, made) = asked(&running, &key, "POST", "/api/v1/dispatch-jobs", &job);
@@ -78,7 +73,10 @@ async fn the_first_key_is_shown_once_and_opens_the_api() {
             .filter(|(code, _)| *code != 503)
     });
     assert_eq!(code, 200);
-    assert!(!second.log().contains("pr_"), "the key is shown once");
+    for log in [running.log(), second.log()] {
+        assert!(!log.contains("pr_"), "the key is in no log: {log}");
+    }
+    assert!(running.log().contains("postrider-admin.key"), "the log names the file: {}", running.log());
 }
 
 #[tokio::test]
@@ -89,7 +87,7 @@ async fn keys_are_made_listed_and_revoked_at_the_command_line() {
     let key = made.out.trim().to_owned();
     assert!(key.starts_with("pr_"), "{key}");
     let running = shop.start();
-    first_key(&running);
+    running.first_key();
     let job = |client: &str| json!({"code": "a", "targetUrl": "https://example.com/", "clientId": client});
     eventually("the API is open", || {
         (asked(&running, &key, "POST", "/api/v1/dispatch-jobs", &job("acme")).0 == 201).then_some(())

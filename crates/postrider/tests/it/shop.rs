@@ -172,6 +172,14 @@ impl Running {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
+    /// The first admin key, once its file is there.
+    pub fn first_key(&self) -> String {
+        let file = self.log.with_file_name("postrider-admin.key");
+        eventually("the first admin key is in its file", || {
+            std::fs::read_to_string(&file).ok().map(|text| text.trim().to_owned())
+        })
+    }
+
     pub fn signal(&self, signal: rustix::process::Signal) {
         let id = rustix::process::Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         rustix::process::kill_process(id, signal).unwrap();

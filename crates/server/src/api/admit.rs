@@ -12,8 +12,10 @@ use axum::response::{IntoResponse as _, Response};
 use postrider_hub::access::{Actor, Role, Scope};
 use tokio::time::Instant;
 
+use super::params::refuse_nul;
 use super::{Api, Problem, unasked};
 use crate::console::{cookie, session_is_meant};
+use crate::guesses::{Who, who};
 
 /// Who asks. Only routes behind [`admit`] have one.
 pub struct Caller(pub Actor);
@@ -102,32 +104,49 @@ impl Pass {
 
 impl Api {
     /// Whoever brings a key, or a session's cookie; a change by a cookie needs its token besides.
-    pub(super) async fn actor(&self, method: &Method, headers: &HeaderMap) -> Result<Actor, Problem> {
+    pub(super) async fn actor(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        who: Who,
+    ) -> Result<Actor, Problem> {
         let pass = Pass::of(headers).ok_or_else(Problem::unauthorized)?;
+        let _place = match &pass {
+            Pass::Key(_) if self.recent.find(&pass).is_none() => self.guesses.look_up(who).await,
+            _ => None,
+        };
         match &pass {
             Pass::Session(token) if !method.is_safe() => {
                 let session = self.hub()?.session(token).await?.ok_or_else(Problem::unauthorized)?;
                 session_is_meant(&session, headers)?;
                 Ok(session.actor)
             }
-            pass if method.is_safe() => self.reader(pass).await,
-            pass => self.bearer(pass).await?.ok_or_else(Problem::unauthorized),
+            pass if method.is_safe() => self.reader(pass).await?.ok_or_else(|| self.refused(pass, who)),
+            pass => self.bearer(pass).await?.ok_or_else(|| self.refused(pass, who)),
+        }
+    }
+
+    /// A wrong key is counted. A session's cookie is not: it runs out in browsers that go on asking.
+    fn refused(&self, pass: &Pass, who: Who) -> Problem {
+        match pass {
+            Pass::Key(_) if who.is_some() => self.guesses.wrong(who, Problem::unauthorized()),
+            _ => Problem::unauthorized(),
         }
     }
 
     /// While the database is away, who was let in lately may still read: that it is away is told there.
-    async fn reader(&self, pass: &Pass) -> Result<Actor, Problem> {
+    async fn reader(&self, pass: &Pass) -> Result<Option<Actor>, Problem> {
         let asked = tokio::time::timeout(PATIENCE, self.bearer(pass)).await;
         match asked.unwrap_or_else(|_| Err(Problem::away())) {
             Ok(Some(actor)) => {
                 self.recent.note(pass, &actor);
-                Ok(actor)
+                Ok(Some(actor))
             }
             Ok(None) => {
                 self.recent.forget(pass);
-                Err(Problem::unauthorized())
+                Ok(None)
             }
-            Err(problem) => self.recent.find(pass).ok_or(problem),
+            Err(problem) => self.recent.find(pass).map(Some).ok_or(problem),
         }
     }
 
@@ -141,9 +160,10 @@ impl Api {
 }
 
 pub async fn admit(State(api): State<Api>, mut request: Request, next: Next) -> Response {
-    match api.actor(request.method(), request.headers()).await {
+    let who = who(request.extensions());
+    match api.actor(request.method(), request.headers(), who).await {
         Ok(actor) => {
-            if let Err(problem) = unasked::refuse(&request) {
+            if let Err(problem) = refuse_nul(request.uri()).and_then(|()| unasked::refuse(&request)) {
                 return problem.into_response();
             }
             request.extensions_mut().insert(actor);

@@ -36,15 +36,20 @@ pub async fn get(State(api): State<Api>, caller: Caller) -> Result<Json<Overview
 /// The stream ends with the key or session that it was opened with.
 #[utoipa::path(get, path = "/overview/stream", tag = "lanes",
     responses((status = 200, description = "Events without end", body = String, content_type = "text/event-stream"),
-        (status = 429, description = "Too many look already", body = Problem, content_type = "application/problem+json")))]
+        (status = 429, description = "Too many streams are open: of this key (20), or in total (100)", body = Problem, content_type = "application/problem+json")))]
 pub async fn stream(
     State(api): State<Api>,
     caller: Caller,
     Extension(pass): Extension<Pass>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
-    caller.of_all_clients(Role::Viewer)?;
-    let full = || Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many look at the overview already");
-    let viewer = api.sampler.view().await.ok_or_else(full)?;
+    let actor = caller.of_all_clients(Role::Viewer)?;
+    let full = || {
+        Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "this key, or all keys together, have too many streams open",
+        )
+    };
+    let viewer = api.sampler.view(&actor.key).await.ok_or_else(full)?;
     let line = Line { api, pass, viewer, checked: Instant::now() };
     let events = futures::stream::unfold(line, |mut line| async move {
         let picture = line.next().await?;

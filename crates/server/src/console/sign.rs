@@ -1,19 +1,17 @@
 //! Signing in with an API key, and out.
 
-use std::net::SocketAddr;
-
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, FromRequestParts as _, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse as _, Redirect, Response};
 use postrider_hub::access::{Scope, Session, SignedIn};
 use postrider_hub::{Fault, Moment};
 use serde::{Deserialize, Serialize};
 
-use super::attempts::Who;
 use super::{Console, assets, cookie};
 use crate::api::{Problem, is_json, parsed, taken};
+use crate::guesses::{Who, who};
 
 /// More than any key has.
 const LARGEST: usize = 4 << 10;
@@ -69,12 +67,9 @@ fn shown(status: StatusCode, refusal: &str) -> Response {
 
 /// Takes a key, as JSON or from the form, and answers with a session's cookie.
 pub async fn enter(State(console): State<Console>, request: Request) -> Response {
-    let (mut parts, body) = request.into_parts();
-    let by_form = !is_json(&parts.headers);
-    let who = ConnectInfo::<SocketAddr>::from_request_parts(&mut parts, &()).await.ok();
-    let who = who.map(|ConnectInfo(address)| address.ip());
-    let headers = parts.headers.clone();
-    let request = Request::from_parts(parts, body);
+    let by_form = !is_json(request.headers());
+    let who = who(request.extensions());
+    let headers = request.headers().clone();
     let entered = match taken(request, LARGEST).await {
         Ok(bytes) => entered(&console, &headers, &bytes, who, by_form).await,
         Err(problem) => Err(problem),
@@ -99,18 +94,15 @@ async fn entered(
     }
     let key = if by_form { from_form(body) } else { Some(parsed::<Entry>(body)?.key) };
     let key = key.ok_or_else(|| Problem::invalid("key", "is missing"))?;
-    if !console.attempts.take(who) {
-        tracing::warn!(?who, "too many failed tries to sign in");
-        return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many failed tries: wait a minute"));
-    }
+    let guesses = console.api.guesses();
+    let _place = guesses.look_up(who).await;
     let signed = console.api.hub()?.sign_in(key.trim()).await?;
-    let signed = signed.ok_or_else(|| {
-        tracing::warn!(?who, "somebody tried to sign in with a key that opens nothing");
-        let fault = Fault::new("key", "must be an API key that opens something");
-        Problem::new(StatusCode::UNAUTHORIZED, "this key opens nothing").at(vec![fault])
-    })?;
-    console.attempts.forgive(who);
-    Ok(signed)
+    signed.ok_or_else(|| {
+        tracing::warn!(?who, "sign-in with an invalid key");
+        let fault = Fault::new("key", "must be a valid API key");
+        let refusal = Problem::new(StatusCode::UNAUTHORIZED, "invalid or revoked API key").at(vec![fault]);
+        guesses.wrong(who, refusal)
+    })
 }
 
 fn welcomed(signed: SignedIn, headers: &HeaderMap, by_form: bool) -> Response {
@@ -125,8 +117,8 @@ fn welcomed(signed: SignedIn, headers: &HeaderMap, by_form: bool) -> Response {
 /// What the form says; never a word of what was typed.
 fn refusal(problem: &Problem) -> &'static str {
     match problem.status() {
-        StatusCode::UNAUTHORIZED | StatusCode::UNPROCESSABLE_ENTITY => "This key opens nothing.",
-        StatusCode::TOO_MANY_REQUESTS => "Too many failed tries: wait a minute.",
+        StatusCode::UNAUTHORIZED | StatusCode::UNPROCESSABLE_ENTITY => "Invalid or revoked API key.",
+        StatusCode::TOO_MANY_REQUESTS => "Too many wrong keys from this address: wait a minute.",
         StatusCode::FORBIDDEN => "That came from another site.",
         _ => "The database is away; try again later.",
     }

@@ -100,7 +100,7 @@ async fn a_foreign_id_answers_byte_for_byte_like_an_unknown_one(site: &Site) {
         ("/dispatch-pools", json!({"code": "p", "name": "P"}), vec!["", "/pause", "/resume"]),
         (
             "/service-accounts",
-            json!({"code": "a", "name": "A"}),
+            json!({"code": "acme.a", "name": "A"}),
             vec!["", "/activate", "/deactivate", "/regenerate-credentials"],
         ),
         ("/events", event, vec!["", "/replay"]),
@@ -203,6 +203,7 @@ async fn a_refusal_names_what_is_wrong(site: &Site) {
     desk.post(&viewer, "/dispatch-jobs", &job(&json!({}))).await.problem(403, "Authorization");
     desk.get(&acme, "/lanes").await.problem(403, "Authorization");
     desk.get(&acme, "/dispatch-jobs/0000000000000").await.problem(404, "id");
-    let named = json!({"code": "a", "name": "A", "webhookCredentials": {"signingSecretRef": "env://HOME"}});
+    let named =
+        json!({"code": "acme.a", "name": "A", "webhookCredentials": {"signingSecretRef": "env://HOME"}});
     desk.post(&acme, "/service-accounts", &named).await.problem(403, "webhookCredentials.signingSecretRef");
 }

@@ -195,7 +195,7 @@ async fn things(desk: &Desk, acme: &str) -> Vec<(&'static str, String)> {
         ("/events", event("1")),
         ("/subscriptions", subscription()),
         ("/dispatch-pools", json!({"code": "p", "name": "P"})),
-        ("/service-accounts", json!({"code": "a", "name": "A"})),
+        ("/service-accounts", json!({"code": "acme.a", "name": "A"})),
         ("/api-keys", json!({"name": "n", "role": "viewer"})),
     ];
     let mut things = Vec::new();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{asked, first_key};
+use super::asked;
 use crate::rig::hooks::{Receiver, Reply};
 use crate::shop::{SQLITE, Shop, eventually};
 
@@ -21,7 +21,7 @@ poll = "50ms"
 fn open(shop: &Shop) -> (crate::shop::Running, String) {
     shop.run(&["migrate"]).fine();
     let running = shop.start();
-    let key = first_key(&running);
+    let key = running.first_key();
     eventually("the API is open", || {
         (asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null).0 == 200).then_some(())
     });

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{asked, first_key};
+use super::asked;
 use crate::rig::database::{Kind, fresh};
 use crate::rig::sql::Sql;
 use crate::shop::{Running, Shop, eventually};
@@ -43,7 +43,7 @@ async fn put_events(sql: &Sql, groups: &[String]) {
 
 fn open(shop: &Shop, key: Option<&str>) -> (Running, String) {
     let running = shop.start();
-    let key = key.map_or_else(|| first_key(&running), str::to_owned);
+    let key = key.map_or_else(|| running.first_key(), str::to_owned);
     eventually("both lanes are known", || {
         let (_, lanes) = asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null);
         lanes["items"].as_array().filter(|lanes| lanes.len() == 2).map(drop)

@@ -53,9 +53,7 @@ async fn e07_the_api_takes_payloads_and_messages_and_refuses_a_second_of_one_id(
     shop.run(&["migrate"]).fine();
     let sql = Sql::sqlite(&shop.path("app.db"));
     let running = shop.start();
-    let key = eventually("the first key is shown", || {
-        running.log().lines().map(str::trim).find(|line| line.starts_with("pr_")).map(str::to_owned)
-    });
+    let key = running.first_key();
     let json = "application/json";
     let payload =
         r#"{"id": "e-1", "from": "a@example.org", "to": "b@example.org", "subject": "x", "body_text": "x"}"#;
@@ -161,9 +159,7 @@ async fn e07_while_the_database_is_away_nothing_is_taken_and_no_file_is_left() {
         .unwrap();
     shop.run(&["migrate"]).fine();
     let running = shop.start();
-    let key = eventually("the first key is shown", || {
-        running.log().lines().map(str::trim).find(|line| line.starts_with("pr_")).map(str::to_owned)
-    });
+    let key = running.first_key();
     let message = "From: a@example.org\r\nTo: b@example.org\r\nSubject: y\r\n\r\nready\r\n";
     let taken = eventually("the API is open", || {
         let (code, _) = post(&running, &key, "/api/v1/emails", JSON, &payload("before"));
@@ -213,9 +209,7 @@ async fn a_trace_goes_from_the_request_to_the_callback_where_there_is_a_column_f
             std::fs::write(shop.path("postrider.toml"), text + &named.concat()).unwrap();
         }
         let running = shop.start();
-        let key = eventually("the first key is shown", || {
-            running.log().lines().map(str::trim).find(|line| line.starts_with("pr_")).map(str::to_owned)
-        });
+        let key = running.first_key();
         let head = format!("Content-Type: application/json\r\ntraceparent: {TRACE}");
         let payload = r#"{"id": "e-1", "from": "a@example.org", "to": "b@example.org", "subject": "x", "body_text": "x"}"#;
         let code = eventually("the API is open", || {

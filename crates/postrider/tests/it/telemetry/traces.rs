@@ -120,13 +120,6 @@ async fn o09_a_record_carries_its_producers_trace_to_the_consumer_and_to_the_col
     drop(running);
 }
 
-/// The first key that the log shows.
-fn key(running: &Running) -> String {
-    eventually("the first key is shown", || {
-        running.log().lines().map(str::trim).find(|line| line.starts_with("pr_")).map(str::to_owned)
-    })
-}
-
 /// POSTs a job; answers the status code.
 fn post(running: &Running, key: &str, headers: &str, body: &str) -> u16 {
     use std::io::{Read as _, Write as _};
@@ -156,7 +149,7 @@ async fn j12_a_job_carries_its_callers_trace_to_the_receiver_and_to_the_collecto
     let base = collector.url("");
     let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", base.as_str()), ("OTEL_SERVICE_NAME", "shop")];
     let running = shop.start_with("run.log", &variables);
-    let key = key(&running);
+    let key = running.first_key();
     let target = receiver.url("orders");
     let body = format!(
         r#"{{"code": "shop:orders:order:created", "targetUrl": "{target}", "payload": "{{}}", "idempotencyKey": "o-1"}}"#
