@@ -3,11 +3,13 @@
 //! A signed JSON POST `{id, status, reason, reachedAt}`. Fields: `reason`, `traceparent`. The webhook's id is the e-mail's and the
 //! state's, the same for every try.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use postrider_seams::envelope::Webhook;
 use postrider_seams::row::{Detail, REACHED};
-use postrider_seams::{Claimed, Composer, Content, Envelope, Outcome, Secret, Value};
+use postrider_seams::{Claimed, ClockOffset, Composer, Content, Envelope, Outcome, Secret, Value};
 
 /// Where callbacks go, and about what.
 #[derive(Debug, Clone)]
@@ -19,6 +21,8 @@ pub struct Settings {
     pub status: String,
     /// Does a row keep its reason while calls fail? Else what it has after the first is why the last call failed.
     pub keeps_reason: bool,
+    /// Signatures are dated by the database's clock.
+    pub clock: Arc<ClockOffset>,
 }
 
 #[derive(Debug, Clone)]
@@ -58,7 +62,10 @@ impl CallbackComposer {
             Value::Text(millis) => millis.parse().ok(),
             _ => None,
         });
-        known.map_or_else(|| (self.now)() - row.waited_micros / 1_000_000, |millis| millis.div_euclid(1000))
+        known.map_or_else(
+            || (self.now)() + self.settings.clock.seconds() - row.waited_micros / 1_000_000,
+            |millis| millis.div_euclid(1000),
+        )
     }
 }
 
@@ -90,6 +97,8 @@ impl Composer for CallbackComposer {
                     may_postpone: false,
                     subscription: None,
                     client: None,
+                    clock_offset: self.settings.clock.seconds(),
+                    recheck: None,
                 })),
                 detail: Detail::new(),
             })
@@ -104,8 +113,6 @@ impl Composer for CallbackComposer {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use postrider_contract::Counters;
     use postrider_seams::{Fields, Lease, RowId};
 
@@ -113,6 +120,7 @@ mod tests {
 
     fn composer(status: &str) -> CallbackComposer {
         let settings = Settings {
+            clock: Arc::default(),
             url: "https://app.example/hook".to_owned(),
             secrets: vec![Secret::new("whsec_c2VjcmV0c2VjcmV0c2VjcmV0")],
             status: status.to_owned(),

@@ -12,9 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use postrider_seams::recheck::Recheck;
 use postrider_seams::row::Detail;
 use postrider_seams::{
-    Claimed, Composer, Content, Envelope, Failure, Fields, Outcome, Secrets, Value, Webhook,
+    Claimed, ClockOffset, Composer, Content, Envelope, Failure, Fields, Outcome, Secrets, Value, Webhook,
 };
 
 mod credentials;
@@ -23,12 +24,16 @@ mod event;
 mod fields;
 mod headers;
 mod reason;
+mod rounds;
+mod standing;
 #[cfg(test)]
 mod tests;
 
-pub use directory::{Account, Auth, Away, Directory, Listed, NoDirectory, Recent, Subscription};
+pub use directory::{Account, Asked, Auth, Away, Directory, Found, NoDirectory, Subscription};
 pub use headers::check as check_header;
 pub use reason::Reason;
+use rounds::Rounds;
+use standing::Standing;
 
 /// Bytes of a payload, unless told otherwise.
 pub const PAYLOAD_LIMIT: u64 = 1024 * 1024;
@@ -40,14 +45,23 @@ const WAIT: Duration = Duration::from_secs(30);
 /// Composes webhooks.
 #[derive(Clone)]
 pub struct WebhookComposer {
-    directory: Arc<dyn Directory>,
+    rounds: Arc<Rounds>,
+    clock: Arc<ClockOffset>,
     secrets: Arc<dyn Secrets>,
     payload_limit: u64,
 }
 
 impl WebhookComposer {
     pub fn new(directory: Arc<dyn Directory>, secrets: Arc<dyn Secrets>) -> Self {
-        Self { directory, secrets, payload_limit: PAYLOAD_LIMIT }
+        let rounds = Arc::new(Rounds::new(directory));
+        Self { rounds, clock: Arc::default(), secrets, payload_limit: PAYLOAD_LIMIT }
+    }
+
+    /// Signatures are dated by this clock rather than by this machine's.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<ClockOffset>) -> Self {
+        self.clock = clock;
+        self
     }
 
     #[must_use]
@@ -61,18 +75,25 @@ impl WebhookComposer {
         let id = row.lease.id.to_string();
         let dedupe = fields::text(fields, "dedupe").map_err(|reason| rejected(&reason))?.unwrap_or(id);
         let mut webhook = draft(fields, &dedupe, self.payload_limit).map_err(|reason| rejected(&reason))?;
-        if let Some(account) = fields::text(fields, "account").map_err(|reason| rejected(&reason))? {
-            let credentials = self.credentials(&account, webhook.client.as_deref()).await?;
+        let account = fields::text(fields, "account").map_err(|reason| rejected(&reason))?;
+        let found = self.rounds.look_up(account.as_deref(), webhook.subscription.as_deref()).await;
+        let found = found.map_err(|Away(why)| deferred(why))?;
+        if let Some(account) = &account {
+            let known = found.accounts.get(account);
+            let credentials = self.credentials(account, known, webhook.client.as_deref()).await?;
             webhook.authorization = credentials.authorization;
             webhook.signing = credentials.signing;
         }
         if let Some(subscription) = &webhook.subscription {
-            let known = self.directory.subscription(subscription).await.map_err(|Away(why)| deferred(why))?;
-            if known.is_some_and(|subscription| subscription.paused) {
-                return Err(deferred(format!("subscription {subscription} is paused")));
+            let known = found.subscriptions.get(subscription);
+            if known.is_some_and(|known| known.paused) {
+                return Err(Outcome::Deferred(paused(subscription)));
             }
-            webhook.may_postpone = known.is_some_and(|subscription| subscription.may_postpone);
+            webhook.may_postpone = known.is_some_and(|known| known.may_postpone);
         }
+        webhook.clock_offset = self.clock.seconds();
+        webhook.recheck =
+            Standing::of(&self.rounds, account, webhook.subscription.clone(), &found).map(Recheck);
         let detail = Detail::from([("signed".to_owned(), Value::Bool(!webhook.signing.is_empty()))]);
         let attempt = row.counters.attempts.saturating_add(1);
         let content = Content::Webhook(Box::new(webhook));
@@ -118,6 +139,8 @@ fn draft(fields: &Fields, dedupe: &str, payload_limit: u64) -> Result<Webhook, R
         may_postpone: false,
         subscription: fields::text(fields, "subscription")?,
         client: fields::text(fields, "client")?,
+        clock_offset: 0,
+        recheck: None,
     })
 }
 
@@ -135,4 +158,8 @@ fn rejected(reason: &Reason) -> Outcome {
 /// Something beside the row is missing: it waits, and it costs nothing.
 fn deferred(why: impl Into<String>) -> Outcome {
     Outcome::Deferred(Failure { after: Some(WAIT), ..Failure::new(why) })
+}
+
+fn paused(subscription: &str) -> Failure {
+    Failure { after: Some(WAIT), ..Failure::new(format!("subscription {subscription} is paused")) }
 }

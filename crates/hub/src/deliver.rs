@@ -1,9 +1,10 @@
 //! What deliveries ask of the hub: whose credentials a job carries, and whether its subscription or pool is paused.
 
+use std::collections::{BTreeSet, HashMap};
+
 use crate::account::WebhookAuthType;
 use crate::check::is_id;
 use crate::draft::Draft;
-use crate::job::named;
 use crate::sheet::{Reader, now};
 use crate::{Error, Hub};
 
@@ -26,32 +27,58 @@ pub struct Standing {
     pub paused: bool,
 }
 
+/// What deliveries need to know of the accounts and subscriptions that their jobs name; unknown ones are left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Named {
+    pub accounts: HashMap<String, Credentials>,
+    pub subscriptions: HashMap<String, Standing>,
+}
+
 impl Hub {
-    /// The account that a job names, whoever asks; notes its use, at most once a minute.
-    pub async fn credentials(&self, account: &str) -> Result<Option<Credentials>, Error> {
-        if !is_id(account) {
-            return Ok(None);
-        }
+    /// All of them by one statement, whatever client they belong to; notes the use of accounts, at most once a minute.
+    pub async fn named(
+        &self,
+        accounts: &BTreeSet<String>,
+        subscriptions: &BTreeSet<String>,
+    ) -> Result<Named, Error> {
         let dialect = self.dialect();
+        let accounts = accounts.iter().map(String::as_str).filter(|id| is_id(id));
         let query = Draft::new(
             dialect,
-            "SELECT active, client_ids, auth_type, auth_token_ref, signing_secret_ref, CASE WHEN previous_until > ",
+            "SELECT 'account' AS kind, id, CASE WHEN active THEN 1 ELSE 0 END AS first_flag, 0 AS second_flag, client_ids, \
+             auth_type, auth_token_ref, signing_secret_ref, CASE WHEN previous_until > ",
         )
         .push(now(dialect))
-        .push(" THEN previous_signing_secret_ref END FROM service_accounts WHERE id = ")
-        .text(account);
-        let Some(row) = self.first("look up a service account", query).await? else { return Ok(None) };
-        let mut row = Reader::new(row);
-        let (active, mut readable) = (row.flag(), true);
-        let clients = row.json_in(&mut readable);
-        let kind = row.text();
-        let known: Option<WebhookAuthType> = kind.as_deref().and_then(named);
-        // What can't be read must not mean "all clients", or a request without its credentials.
-        let active = active && readable && kind.is_some() == known.is_some();
-        let auth = known.zip(row.text());
-        let signing = [row.text(), row.text()].into_iter().flatten().collect();
-        self.note_use(account).await?;
-        Ok(Some(Credentials { active, clients, auth, signing }))
+        .push(" THEN previous_signing_secret_ref END AS previous_ref FROM service_accounts WHERE id IN ")
+        .texts(accounts)
+        .push(
+            " UNION ALL SELECT 'subscription', id, CASE WHEN honours_ack THEN 1 ELSE 0 END, \
+             CASE WHEN paused THEN 1 ELSE 0 END, NULL, NULL, NULL, NULL, NULL \
+             FROM dispatch_subscriptions WHERE id IN ",
+        )
+        .texts(subscriptions.iter().map(String::as_str));
+        let mut named = Named::default();
+        for row in self.all("look up accounts and subscriptions", query).await? {
+            let mut row = Reader::new(row);
+            let (kind, id, first, second) = (row.word(), row.word(), row.flag(), row.flag());
+            if kind == "subscription" {
+                named.subscriptions.insert(id, Standing { honours_ack: first, paused: second });
+                continue;
+            }
+            let mut readable = true;
+            let clients = row.json_in(&mut readable);
+            let kind = row.text();
+            let known: Option<WebhookAuthType> = kind.as_deref().and_then(crate::job::named);
+            // What can't be read must not mean "all clients", or a request without its credentials.
+            let active = first && readable && kind.is_some() == known.is_some();
+            let auth = known.zip(row.text());
+            let signing = [row.text(), row.text()].into_iter().flatten().collect();
+            named.accounts.insert(id, Credentials { active, clients, auth, signing });
+        }
+        for account in named.accounts.keys() {
+            self.note_use(account).await?;
+        }
+        Ok(named)
     }
 
     async fn note_use(&self, account: &str) -> Result<(), Error> {
@@ -63,17 +90,6 @@ impl Hub {
         self.run("note the use of a service account", vec![note.push(" WHERE id = ").text(account).done()])
             .await?;
         Ok(())
-    }
-
-    pub async fn standing(&self, subscription: &str) -> Result<Option<Standing>, Error> {
-        let query = "SELECT honours_ack, paused FROM dispatch_subscriptions WHERE id = ";
-        let row = self
-            .first("look up a subscription", Draft::new(self.dialect(), query).text(subscription))
-            .await?;
-        Ok(row.map(|row| {
-            let mut row = Reader::new(row);
-            Standing { honours_ack: row.flag(), paused: row.flag() }
-        }))
     }
 
     /// The receiver is gone (410): its subscription pauses until an operator resumes it (J5).

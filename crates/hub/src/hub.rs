@@ -117,20 +117,31 @@ impl Hub {
 
     /// What the database's clock says.
     pub(crate) async fn clock(&self) -> Result<Moment, Error> {
-        let text = match self.dialect() {
-            Dialect::Postgres => {
-                "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
-            }
-            Dialect::Mysql => "SELECT DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%dT%H:%i:%s.%fZ')",
-            Dialect::Sqlite => "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
-        };
-        let row = self.first("read the clock", Draft::new(self.dialect(), text)).await?;
-        row.and_then(|row| Reader::new(row).time()).ok_or_else(|| Error::broken("the database's clock"))
+        clock(&*self.database).await
     }
 
     pub(crate) async fn first(&self, doing: &str, query: Draft) -> Result<Option<Vec<Value>>, Error> {
         Ok(self.all(doing, query).await?.into_iter().next())
     }
+}
+
+async fn clock(database: &dyn Plain) -> Result<Moment, Error> {
+    let text = match database.dialect() {
+        Dialect::Postgres => "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')",
+        Dialect::Mysql => "SELECT DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%dT%H:%i:%s.%fZ')",
+        Dialect::Sqlite => "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+    };
+    let answers = database.transact("read the clock", &[Draft::new(database.dialect(), text).done()]).await?;
+    let row = answers.into_iter().next().and_then(|answer| answer.rows.into_iter().next());
+    row.and_then(|row| Reader::new(row).time()).ok_or_else(|| Error::broken("the database's clock"))
+}
+
+/// Microseconds by which the database's clock is ahead of this machine's, to half of what the query took.
+pub async fn clock_offset(database: &dyn Plain) -> Result<i64, Error> {
+    let before = Moment::now().micros();
+    let theirs = clock(database).await?.micros();
+    let after = Moment::now().micros();
+    Ok(theirs - (before + (after - before) / 2))
 }
 
 /// The key that signs cursors, one for all instances: made by the first that asks.

@@ -31,8 +31,9 @@ pub mod subscription;
 mod target;
 mod trace;
 
+pub use deliver::{Credentials, Standing};
 pub use error::{Error, Fault, NOT_YOURS};
-pub use hub::{Hub, Settings};
+pub use hub::{Hub, Settings, clock_offset};
 pub use moment::Moment;
 pub use seal::Seal;
 pub use trace::traceparent;

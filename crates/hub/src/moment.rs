@@ -26,6 +26,11 @@ impl Moment {
         Self::from_micros(i64::try_from(micros).unwrap_or(LAST))
     }
 
+    /// Since 1970.
+    pub fn micros(self) -> i64 {
+        self.0
+    }
+
     /// Microseconds from here to there; 0 where that is earlier.
     pub fn micros_until(self, later: Self) -> u64 {
         u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0)

@@ -5,6 +5,7 @@
 
 mod api;
 mod cli;
+mod clocks;
 mod commands;
 mod demo;
 mod emails;

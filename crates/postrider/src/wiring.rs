@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use postrider_composers::webhook::Recent;
 use postrider_composers::{EmailComposer, MailJobComposer, RecordComposer, WebhookComposer, email, record};
 use postrider_contract::Contract;
 use postrider_mail::address::parse_mailbox;
 use postrider_mail::{Address, LiveTemplates, Signer};
 use postrider_seams::store::{Class, Error};
-use postrider_seams::{Backend, Composer, Migrate, Produce, Queue, Secrets, Transport};
+use postrider_seams::{Backend, ClockOffset, Composer, Migrate, Produce, Queue, Secrets, Transport};
 use postrider_sender::Reliable;
 use postrider_sql::plain::Plain;
 use postrider_transport_amqp::Amqp;
@@ -79,6 +78,7 @@ pub struct Wiring {
     _imagined: Option<TempDir>,
     secrets: Arc<dyn Secrets>,
     ledgers: Mutex<BTreeMap<String, Arc<hooks::Ledger>>>,
+    clocks: BTreeMap<String, Arc<ClockOffset>>,
 }
 
 /// A transport's name, and the publish timeout that it is bound to.
@@ -109,6 +109,7 @@ impl Wiring {
         let secrets: Arc<dyn Secrets> = Arc::clone(&settings.secrets) as _;
         let tables = settings.lanes.iter().rev();
         let tables = tables.map(|lane| (lane.store.clone(), lane.contract.table.name.clone())).collect();
+        let clocks = databases.keys().map(|name| (name.clone(), Arc::default())).collect();
         Ok(Self {
             databases,
             transports,
@@ -121,6 +122,7 @@ impl Wiring {
             _imagined: imagined,
             secrets,
             ledgers: Mutex::default(),
+            clocks,
         })
     }
 
@@ -130,6 +132,28 @@ impl Wiring {
 
     fn named(&self, store: &str) -> &Database {
         self.databases.get(store).expect("the settings were looked up: every store that is named is there")
+    }
+
+    /// How far the clock of a store is from this machine's, as last measured (`clocks.rs`).
+    pub fn clock(&self, store: &str) -> Arc<ClockOffset> {
+        self.clocks.get(store).cloned().unwrap_or_default()
+    }
+
+    pub fn stores(&self) -> impl Iterator<Item = &str> {
+        self.databases.keys().map(String::as_str)
+    }
+
+    /// Stores that have a clock of their own: a server's. SQLite's is this machine's; DynamoDB's is corrected by the store.
+    pub fn servers(&self) -> Vec<(String, Arc<dyn Plain>)> {
+        let server = |(name, database): (&String, &Database)| {
+            let plain: Arc<dyn Plain> = match database {
+                Database::Postgres(database) => Arc::new((**database).clone()),
+                Database::Mysql(database) => Arc::new(database.clone()),
+                Database::Sqlite(_) | Database::DynamoDb(_) => return None,
+            };
+            Some((name.clone(), plain))
+        };
+        self.databases.iter().filter_map(server).collect()
     }
 
     /// The lane's table, opened. A database that is away is a transient error.
@@ -193,11 +217,12 @@ impl Wiring {
                 Ok(Arc::new(RecordComposer::new(settings.map_err(Failure::Misuse)?)))
             }
             ComposerKind::Webhook => {
-                let directory = Arc::new(Recent::new(self.ledger(&lane.store)?));
-                Ok(Arc::new(WebhookComposer::new(directory, Arc::clone(&self.secrets))))
+                let composer = WebhookComposer::new(self.ledger(&lane.store)?, Arc::clone(&self.secrets));
+                Ok(Arc::new(composer.with_clock(self.clock(&lane.store))))
             }
             ComposerKind::Eml | ComposerKind::RawEml | ComposerKind::Callback => {
-                emails::composer(kind, lane).map_err(|mistakes| Failure::Misuse(mistakes.join("; ")))
+                emails::composer(kind, lane, self.clock(&lane.store))
+                    .map_err(|mistakes| Failure::Misuse(mistakes.join("; ")))
             }
         }
     }

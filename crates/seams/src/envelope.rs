@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::recheck::Recheck;
 use crate::rest::Rest;
 use crate::row::Detail;
 use crate::secret::Secret;
@@ -106,6 +107,10 @@ pub struct Webhook {
     pub subscription: Option<String>,
     /// Whose it is: clients that share a host take turns at it.
     pub client: Option<String>,
+    /// Seconds by which the database's clock is ahead of this machine's: signatures are dated by the database's.
+    pub clock_offset: i64,
+    /// Asked right before it is sent.
+    pub recheck: Option<Recheck>,
 }
 
 /// What became of one recipient.

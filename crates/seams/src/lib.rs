@@ -3,6 +3,7 @@
 //! Owns: the traits and the types that cross them. Must not: run anything. Stores and transports depend on this crate
 //! and never on the engine's loop; the engine depends on this crate and never on a store or a transport.
 
+pub mod clock;
 pub mod composer;
 pub mod dice;
 pub mod envelope;
@@ -12,6 +13,7 @@ pub mod migrate;
 pub mod outcome;
 pub mod produce;
 pub mod queue;
+pub mod recheck;
 pub mod rest;
 pub mod row;
 pub mod scrub;
@@ -20,6 +22,7 @@ pub mod store;
 pub mod suppression;
 pub mod transport;
 
+pub use clock::ClockOffset;
 pub use composer::Composer;
 pub use dice::{Dice, ThreadDice};
 pub use envelope::{Content, Envelope, Mail, Record, Webhook};

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use postrider_seams::{Outcome, Secret};
 
-use super::directory::{Account, Auth, Away};
+use super::directory::{Account, Auth};
 use super::{WebhookComposer, deferred};
 
 pub struct Credentials {
@@ -14,10 +14,14 @@ pub struct Credentials {
 
 impl WebhookComposer {
     /// `Err` is always a deferral: never unsigned, never unauthenticated.
-    pub(super) async fn credentials(&self, id: &str, client: Option<&str>) -> Result<Credentials, Outcome> {
-        let account = self.directory.account(id).await.map_err(|Away(why)| deferred(why))?;
+    pub(super) async fn credentials(
+        &self,
+        id: &str,
+        account: Option<&Account>,
+        client: Option<&str>,
+    ) -> Result<Credentials, Outcome> {
         let account = account.ok_or_else(|| deferred(format!("there is no service account {id}")))?;
-        usable(id, &account, client)?;
+        usable(id, account, client)?;
         let authorization = match &account.auth {
             None => None,
             Some(Auth::Bearer(reference)) => {

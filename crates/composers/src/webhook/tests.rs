@@ -17,6 +17,20 @@ impl Secrets for Safe {
     }
 }
 
+/// A fixed list.
+struct Listed(Found);
+
+#[async_trait]
+impl Directory for Listed {
+    async fn look_up(&self, _asked: &Asked) -> Result<Found, Away> {
+        Ok(self.0.clone())
+    }
+
+    async fn gone(&self, _subscription: &str) -> Result<(), Away> {
+        Ok(())
+    }
+}
+
 fn text(text: impl Into<String>) -> Value {
     Value::Text(text.into())
 }
@@ -65,10 +79,10 @@ fn composer() -> WebhookComposer {
         ("acme", account(&["acme"], bearer, &[])),
         ("inactive", Account { active: false, ..account(&[], None, &["vault://new"]) }),
     ];
-    let directory = Listed {
+    let directory = Listed(Found {
         accounts: accounts.map(|(id, account)| (id.to_owned(), account)).into(),
         subscriptions: [("patient".to_owned(), Subscription { may_postpone: true, paused: false })].into(),
-    };
+    });
     let secrets = Safe(HashMap::from([
         ("vault://token", "hunter2"),
         ("vault://login", "shop:hunter2"),
@@ -77,7 +91,7 @@ fn composer() -> WebhookComposer {
         ("vault://old", "whsec_b2xk"),
         ("vault://empty", " \n"),
     ]));
-    WebhookComposer::new(Arc::new(Recent::new(directory)), Arc::new(secrets))
+    WebhookComposer::new(Arc::new(directory), Arc::new(secrets))
 }
 
 async fn composed(changes: &[(&str, Value)]) -> Result<Envelope, Outcome> {
@@ -240,4 +254,52 @@ async fn unreadable_rows_say_what_is_wrong() {
         let reason = rejection(&[(field, value)]).await;
         assert!(reason.starts_with(field), "{reason}");
     }
+}
+
+/// A directory whose one account and subscription can be changed.
+#[derive(Default)]
+struct Changing(std::sync::Mutex<Found>);
+
+#[async_trait]
+impl Directory for Changing {
+    async fn look_up(&self, _asked: &Asked) -> Result<Found, Away> {
+        Ok(self.0.lock().unwrap().clone())
+    }
+
+    async fn gone(&self, subscription: &str) -> Result<(), Away> {
+        let paused = Subscription { may_postpone: false, paused: true };
+        self.0.lock().unwrap().subscriptions.insert(subscription.to_owned(), paused);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn j10_what_changed_while_a_request_waited_defers_it() {
+    let directory = Arc::new(Changing::default());
+    let accounts = HashMap::from([("shop".to_owned(), account(&[], None, &["vault://old"]))]);
+    directory.0.lock().unwrap().accounts = accounts;
+    let secrets = Safe(HashMap::from([("vault://old", "whsec_b2xk"), ("vault://new", "whsec_bmV3")]));
+    let clock = Arc::new(ClockOffset::default());
+    clock.set(600);
+    let composer = WebhookComposer::new(Arc::clone(&directory) as Arc<dyn Directory>, Arc::new(secrets));
+    let composer = composer.with_clock(clock);
+    let changes = [("account", text("shop")), ("subscription", text("orders"))];
+    let compose = async || match composer.compose(&[row(&changes)]).await.pop().unwrap().unwrap().content {
+        Content::Webhook(webhook) => *webhook,
+        other => panic!("{other:?}"),
+    };
+    let first = compose().await;
+    assert_eq!(first.clock_offset, 600);
+    let recheck = first.recheck.unwrap().0;
+    assert!(recheck.still_holds(true).await.is_ok(), "nothing changed");
+    let rotated = account(&[], None, &["vault://new", "vault://old"]);
+    directory.0.lock().unwrap().accounts.insert("shop".to_owned(), rotated);
+    let failure = recheck.still_holds(true).await.unwrap_err();
+    assert_eq!(failure.after, Some(Duration::ZERO), "{failure:?}");
+    let second = compose().await;
+    assert_eq!(second.signing.len(), 2, "both secrets sign");
+    let recheck = second.recheck.unwrap().0;
+    recheck.gone().await;
+    let failure = recheck.still_holds(false).await.unwrap_err();
+    assert!(failure.reason.contains("paused"), "{failure:?}");
 }

@@ -168,7 +168,8 @@ async fn j17_a_subscription_is_changed_paused_and_kept_apart(site: &Site) {
     assert!(site.hub.change_subscription(&acme, &made.id, &private).await.is_err());
     assert!(site.hub.change_subscription(&acme, &made.id, &subscription("t", &json!({}))).await.is_err());
     assert!(site.hub.pause_subscription(&acme, &made.id, true).await.expect("paused").paused);
-    assert!(site.hub.standing(&made.id).await.expect("it is asked").expect("it is there").paused);
+    let named = site.hub.named(&[].into(), &[made.id.clone()].into()).await.expect("it is asked");
+    assert!(named.subscriptions[&made.id].paused);
     let job = site.hub.create_event(&acme, event("e1", &json!({}))).await.expect("an event");
     assert_eq!(job.job_ids.len(), 1, "a paused subscription loses nothing");
     assert!(!site.hub.pause_subscription(&acme, &made.id, false).await.expect("resumed").paused);

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::Desk;
 use crate::cli::CheckArgs;
+use crate::clocks;
 use crate::emails::files;
 use crate::failure::Failure;
 use crate::settings::LaneSettings;
@@ -52,10 +53,15 @@ async fn examine(desk: &Desk, lane: &LaneSettings) -> Report {
 
 /// What a lane's table and target guarantee and lack.
 pub async fn findings(desk: &Desk, lane: &LaneSettings) -> Vec<Finding> {
-    let (mut findings, target, queue) =
-        tokio::join!(examine_table(desk, lane), examine_target(desk, lane), examine_queue(desk, lane));
+    let (mut findings, target, queue, clock) = tokio::join!(
+        examine_table(desk, lane),
+        examine_target(desk, lane),
+        examine_queue(desk, lane),
+        examine_clock(desk, lane)
+    );
     findings.push(target);
     findings.extend(queue);
+    findings.extend(clock);
     findings
 }
 
@@ -93,6 +99,13 @@ async fn examine_target(desk: &Desk, lane: &LaneSettings) -> Finding {
             Finding { level: Level::Error, text, mend: None }
         }
     }
+}
+
+/// A server's clock that is far from this machine's; one that can't be asked is told of by its table.
+async fn examine_clock(desk: &Desk, lane: &LaneSettings) -> Option<Finding> {
+    let seconds = clocks::measured(&desk.wiring, &lane.store).await?;
+    let text = clocks::warning(&lane.store, seconds)?;
+    Some(Finding { level: Level::Warning, text, mend: None })
 }
 
 async fn examine_queue(desk: &Desk, lane: &LaneSettings) -> Option<Finding> {

@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use super::Desk;
 use crate::api;
 use crate::cli::RunArgs;
+use crate::clocks;
 use crate::emails::files;
 use crate::failure::Failure;
 use crate::lag;
@@ -41,6 +42,7 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
     let engine = Engine::new(Arc::new(ThreadDice));
     let traces = desk.settings.telemetry.clone().map(Exporter::start).transpose();
     let traces = traces.map_err(|error| Failure::Failed(format!("[telemetry] {error}")))?;
+    clocks::watch(&desk.wiring).await;
     start_lanes(&desk, &engine, traces.as_ref()).await?;
     let api = api::start(&desk, &engine);
     let stop = serve(listener, &engine, figures, api, desk.settings.server.metrics);

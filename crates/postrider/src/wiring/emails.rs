@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use postrider_composers::base::Base;
 use postrider_composers::{CallbackComposer, EmlComposer, RawEmlComposer, callback, eml, raw_eml};
-use postrider_seams::{Composer, Envelope, Outcome, Transport, transport};
+use postrider_seams::{ClockOffset, Composer, Envelope, Outcome, Transport, transport};
 use tokio::time::Instant;
 
 use super::{ComposerKind, email_settings};
@@ -40,7 +40,11 @@ pub fn mistakes(kind: ComposerKind, lane: &LaneSettings) -> Vec<String> {
 }
 
 /// The composer of a stage of the pipeline; the settings were checked.
-pub fn composer(kind: ComposerKind, lane: &LaneSettings) -> Result<Arc<dyn Composer>, Vec<String>> {
+pub fn composer(
+    kind: ComposerKind,
+    lane: &LaneSettings,
+    clock: Arc<ClockOffset>,
+) -> Result<Arc<dyn Composer>, Vec<String>> {
     let wrong = mistakes(kind, lane);
     if !wrong.is_empty() {
         return Err(wrong);
@@ -64,6 +68,7 @@ pub fn composer(kind: ComposerKind, lane: &LaneSettings) -> Result<Arc<dyn Compo
             recipient_limit: mail.recipient_limit,
         })),
         _ => Arc::new(CallbackComposer::new(callback::Settings {
+            clock,
             url: lane.emails.callback_url.clone().unwrap_or_default(),
             secrets: [&lane.emails.callback_secret, &lane.emails.callback_old_secret]
                 .into_iter()

@@ -6,17 +6,15 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use postrider_composers::webhook::{Account, Auth, Away, Directory, Subscription};
+use postrider_composers::webhook::{Account, Asked, Auth, Away, Directory, Found, Subscription};
 use postrider_http::Guard;
 use postrider_hub::account::WebhookAuthType;
-use postrider_hub::{Hub, Seal};
+use postrider_hub::{Credentials, Hub, Seal, Standing};
 use postrider_seams::store::Error;
-use postrider_seams::{Content, Envelope, Outcome, Transport, transport};
 use postrider_secrets::Safe;
 use postrider_sql::plain::Plain;
 use postrider_transport_webhook::Settings;
 use tokio::sync::OnceCell;
-use tokio::time::Instant;
 
 use super::Wiring;
 use crate::settings::LaneSettings;
@@ -47,10 +45,10 @@ fn away(error: &postrider_hub::Error) -> Away {
 
 #[async_trait]
 impl Directory for Ledger {
-    async fn account(&self, id: &str) -> Result<Option<Account>, Away> {
+    async fn look_up(&self, asked: &Asked) -> Result<Found, Away> {
         let hub = self.hub().await.map_err(|error| away(&error))?;
-        let found = hub.credentials(id).await.map_err(|error| away(&error))?;
-        Ok(found.map(|found| Account {
+        let named = hub.named(&asked.accounts, &asked.subscriptions).await.map_err(|error| away(&error))?;
+        let account = |found: Credentials| Account {
             active: found.active,
             clients: found.clients,
             auth: found.auth.map(|(kind, reference)| match kind {
@@ -58,64 +56,34 @@ impl Directory for Ledger {
                 WebhookAuthType::Basic => Auth::Basic(reference),
             }),
             signing: found.signing,
-        }))
+        };
+        let subscription =
+            |found: Standing| Subscription { may_postpone: found.honours_ack, paused: found.paused };
+        Ok(Found {
+            accounts: named.accounts.into_iter().map(|(id, found)| (id, account(found))).collect(),
+            subscriptions: named
+                .subscriptions
+                .into_iter()
+                .map(|(id, found)| (id, subscription(found)))
+                .collect(),
+        })
     }
 
-    async fn subscription(&self, id: &str) -> Result<Option<Subscription>, Away> {
-        let hub = self.hub().await.map_err(|error| away(&error))?;
-        let found = hub.standing(id).await.map_err(|error| away(&error))?;
-        Ok(found.map(|found| Subscription { may_postpone: found.honours_ack, paused: found.paused }))
-    }
-}
-
-/// Pauses the subscription of a receiver that is gone, before its other jobs come to the same end.
-pub struct Minding {
-    inner: Arc<dyn Transport>,
-    ledger: Arc<Ledger>,
-}
-
-impl Minding {
-    pub fn new(inner: Arc<dyn Transport>, ledger: Arc<Ledger>) -> Self {
-        Self { inner, ledger }
-    }
-
-    async fn mind(&self, envelope: &Envelope, outcome: &Outcome) {
-        let gone = outcome.failure().is_some_and(|failure| failure.detail.contains_key("gone"));
-        let Content::Webhook(webhook) = &envelope.content else { return };
-        let Some(subscription) = webhook.subscription.as_deref().filter(|_| gone) else { return };
-        let paused = match self.ledger.hub().await {
+    async fn gone(&self, subscription: &str) -> Result<(), Away> {
+        let paused = match self.hub().await {
             Ok(hub) => hub.pause_for(subscription, GONE).await,
             Err(error) => Err(error),
         };
         match paused {
-            Ok(()) => tracing::warn!(subscription, "paused: {GONE}"),
+            Ok(()) => {
+                tracing::warn!(subscription, "paused: {GONE}");
+                Ok(())
+            }
             Err(error) => {
                 tracing::error!(subscription, %error, "{GONE}, but its subscription can't be paused");
+                Err(away(&error))
             }
         }
-    }
-}
-
-#[async_trait]
-impl Transport for Minding {
-    fn capabilities(&self) -> transport::Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn hold(&self, envelope: &Envelope) -> Option<transport::Hold> {
-        self.inner.hold(envelope)
-    }
-
-    async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
-        let outcomes = self.inner.deliver(batch, deadline).await;
-        for (envelope, outcome) in batch.iter().zip(&outcomes) {
-            self.mind(envelope, outcome).await;
-        }
-        outcomes
-    }
-
-    async fn probe(&self) -> Result<(), transport::Error> {
-        self.inner.probe().await
     }
 }
 

@@ -29,7 +29,6 @@ impl Wiring {
         };
         Ok(match kind {
             Ok(ComposerKind::Callback) => Arc::new(emails::Insistent(transport)),
-            Ok(ComposerKind::Webhook) => Arc::new(hooks::Minding::new(transport, self.ledger(&lane.store)?)),
             Ok(kind) if kind.makes_mails() => {
                 Arc::new(Suppressing::new(transport, self.suppressions(&lane.store), name))
             }

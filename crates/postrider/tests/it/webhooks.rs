@@ -1,5 +1,6 @@
 //! Webhooks by the real binary: a row is posted, and every attempt is on record.
 
+mod clock;
 mod expiry;
 mod lane;
 

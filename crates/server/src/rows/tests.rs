@@ -249,6 +249,8 @@ fn a_request_is_shown_without_what_it_is_signed_with() {
         may_postpone: false,
         subscription: None,
         client: None,
+        clock_offset: 0,
+        recheck: None,
     };
     let shown = message(Ok(envelope(Content::Webhook(Box::new(webhook)))));
     let json = serde_json::to_string(&shown).expect("JSON");

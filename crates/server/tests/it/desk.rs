@@ -77,6 +77,8 @@ impl LaneControl for Lanes {
             may_postpone: false,
             subscription: None,
             client: None,
+            clock_offset: 0,
+            recheck: None,
         };
         let content = Content::Webhook(Box::new(webhook));
         let envelope =

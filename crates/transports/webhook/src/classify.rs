@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use postrider_http::{Answer, Error, Fault};
-use postrider_seams::{Dice as _, Failure, Outcome, Receipt, ThreadDice, Value};
+use postrider_seams::{Dice as _, Failure, Outcome, Receipt, ThreadDice};
 
 use crate::record::{Attempt, Class, ErrorType, shortened};
 use crate::retry_after;
@@ -26,6 +26,8 @@ pub(crate) enum Health {
     Unwell,
     /// It asks to be left alone.
     Hold(Duration),
+    /// This receiver is gone for good; its host answers.
+    Gone,
     /// Nothing was learnt about it.
     Unknown,
 }
@@ -65,11 +67,9 @@ pub(crate) fn answer(answer: &Answer, context: Context) -> (Outcome, Health) {
     }
     let reason = words(answer.status);
     if error == Some(ErrorType::Permanent) {
-        let mut failure = failure(reason, None, attempt);
-        if answer.status == 410 {
-            failure.detail.insert("gone".to_owned(), Value::Bool(true));
-        }
-        return (Outcome::Rejected(failure), Health::Well);
+        let failure = failure(reason, None, attempt);
+        let health = if answer.status == 410 { Health::Gone } else { Health::Well };
+        return (Outcome::Rejected(failure), health);
     }
     let waits = matches!(answer.status, 429 | 503);
     let after =

@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::join_all;
-use postrider_http::{Client, ClientSettings, Limits, Resolve, Roots, SystemResolver, Target};
+use postrider_http::{Call, Client, ClientSettings, Limits, Resolve, Roots, Route, SystemResolver, Target};
+use postrider_seams::recheck::Recheck;
 use postrider_seams::transport::Hold;
 use postrider_seams::{Content, Envelope, Failure, Outcome, Transport, Webhook, transport};
 use tokio::time::{Instant, timeout_at};
 
-use crate::classify::{self, Context};
+use crate::classify::{self, Context, Health};
 use crate::config::Settings;
 use crate::encode::{self, Unsendable};
 use crate::error::{Error, KIND};
 use crate::hosts::Hosts;
 use crate::record::{Attempt, Class, ErrorType};
 
+/// A request that waited for so long is compared with what holds now before it is sent.
+const RECHECK_AFTER: std::time::Duration = std::time::Duration::from_millis(20);
 /// How long a row waits whose secret can't be used.
 const SECRET_WAIT: std::time::Duration = std::time::Duration::from_mins(1);
 
@@ -71,19 +74,18 @@ impl Webhooks {
         let Content::Webhook(webhook) = &envelope.content else {
             return rejected("this transport takes webhooks, and this row is none");
         };
-        let now = (self.clock)();
-        let signed = !webhook.signing.is_empty();
         let context = |took| Context {
             took,
-            signed,
+            signed: !webhook.signing.is_empty(),
             may_postpone: webhook.may_postpone,
             longest_retry_after: self.settings.longest_retry_after,
-            now,
+            now: self.now(webhook),
         };
         let target = match Target::parse(&webhook.url) {
             Ok(target) => target,
             Err(error) => return classify::error(&error, context(std::time::Duration::ZERO)).0,
         };
+        let came = Instant::now();
         let host = self.hosts.host(&target.origin());
         let client = webhook.client.as_deref();
         let slot = match host.slot(client, deadline).await {
@@ -102,22 +104,45 @@ impl Webhooks {
                 return Outcome::Deferred(Failure::new("the name look-up did not end in time; not tried"));
             }
         };
-        let call = match encode::encode(&envelope.dedupe, webhook, target, (self.clock)()) {
+        if let Err(failure) = still_holds(webhook, came.elapsed() >= RECHECK_AFTER, deadline).await {
+            return Outcome::Deferred(failure);
+        }
+        let call = match encode::encode(&envelope.dedupe, webhook, target, self.now(webhook)) {
             Ok(call) => call,
             Err(Unsendable::Row(reason)) => return rejected(&reason),
             Err(Unsendable::Secret(reason)) => {
                 return Outcome::Deferred(Failure { after: Some(SECRET_WAIT), ..Failure::new(reason) });
             }
         };
+        let (outcome, health) = self.send(&route, &call, webhook, deadline, context).await;
+        if let (Health::Gone, Some(Recheck(recheck))) = (health, &webhook.recheck) {
+            // Before the slot goes to another row for the same receiver.
+            recheck.gone().await;
+        }
+        slot.report(health);
+        outcome
+    }
+
+    async fn send(
+        &self,
+        route: &Route,
+        call: &Call,
+        webhook: &Webhook,
+        deadline: Instant,
+        context: impl Fn(std::time::Duration) -> Context,
+    ) -> (Outcome, Health) {
         let started = Instant::now();
         let limits =
             Limits { deadline: deadline.min(started + self.time(webhook)), body: self.settings.max_answer };
-        let (outcome, health) = match self.client.send_by(&route, &call, limits).await {
+        match self.client.send_by(route, call, limits).await {
             Ok(answer) => classify::answer(&answer, context(started.elapsed())),
             Err(error) => classify::error(&error, context(started.elapsed())),
-        };
-        slot.report(health);
-        outcome
+        }
+    }
+
+    /// By the clock of the row's database, which all workers share.
+    fn now(&self, webhook: &Webhook) -> i64 {
+        (self.clock)().saturating_add(webhook.clock_offset)
     }
 
     fn time(&self, webhook: &Webhook) -> std::time::Duration {
@@ -147,6 +172,13 @@ impl Transport for Webhooks {
     async fn probe(&self) -> Result<(), transport::Error> {
         Ok(())
     }
+}
+
+/// Whatever changed since it was composed: an error defers it.
+async fn still_holds(webhook: &Webhook, waited: bool, deadline: Instant) -> Result<(), Failure> {
+    let Some(Recheck(recheck)) = &webhook.recheck else { return Ok(()) };
+    let checked = timeout_at(deadline, recheck.still_holds(waited)).await;
+    checked.unwrap_or_else(|_| Err(Failure::new("its account could not be looked up in time; not tried")))
 }
 
 /// The row is at fault, and nothing was sent.

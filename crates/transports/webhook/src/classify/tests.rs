@@ -1,5 +1,6 @@
 use bytes::Bytes;
 use postrider_http::{HeaderMap, Target, Version};
+use postrider_seams::Value;
 
 use super::*;
 
@@ -81,10 +82,9 @@ fn j05_retry_after_counts_for_429_and_503() {
 }
 
 #[test]
-fn j05_gone_is_marked() {
-    let (outcome, _) = answered(410, None, "");
-    assert_eq!(outcome.failure().unwrap().detail["gone"], Value::Bool(true));
-    assert!(!answered(404, None, "").0.failure().unwrap().detail.contains_key("gone"));
+fn j05_gone_is_not_any_other_refusal() {
+    assert_eq!(answered(410, None, "").1, Health::Gone);
+    assert_eq!(answered(404, None, "").1, Health::Well);
 }
 
 #[test]

@@ -16,6 +16,8 @@ fn webhook(headers: &[(&str, &str)]) -> Webhook {
         may_postpone: false,
         subscription: None,
         client: None,
+        clock_offset: 0,
+        recheck: None,
     }
 }
 

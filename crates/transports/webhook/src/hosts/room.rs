@@ -168,6 +168,8 @@ impl Room {
                 let until = now + after;
                 share.held_until = Some(share.held_until.map_or(until, |known| known.max(until)));
             }
+            // No more slots: the rest of what is meant for this receiver should wait, not come faster.
+            Health::Gone => share.breaker.succeeded(),
             Health::Unknown => share.breaker.withdrawn(now),
         }
     }

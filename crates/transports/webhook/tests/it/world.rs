@@ -206,6 +206,8 @@ pub fn webhook(url: &str) -> Webhook {
         may_postpone: false,
         subscription: None,
         client: None,
+        clock_offset: 0,
+        recheck: None,
     }
 }
 

@@ -1,0 +1,123 @@
+//! Look-ups in rounds: however many rows ask at once, one query at a time answers them all.
+//!
+//! Invariant: an answer was read after its question was asked, never before, so a change that was committed (a new
+//! secret, a pause) counts for every row that is composed later, on every instance.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::directory::{Asked, Away, Directory, Found};
+
+#[cfg(test)]
+mod tests;
+
+/// How long rows that were composed before a pause was committed may still be on their way to the transport.
+const ON_THEIR_WAY: Duration = Duration::from_secs(5);
+
+pub(super) struct Rounds {
+    directory: Arc<dyn Directory>,
+    next: Mutex<Next>,
+    /// Held while a round runs.
+    last: tokio::sync::Mutex<Last>,
+    gone: Mutex<HashMap<String, Gone>>,
+}
+
+/// The round that is being gathered.
+struct Next {
+    number: u64,
+    asked: Asked,
+}
+
+struct Last {
+    number: u64,
+    found: Result<Arc<Found>, Away>,
+}
+
+/// A subscription whose receiver is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gone {
+    Pausing,
+    PausedAt(Instant),
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Rounds {
+    pub fn new(directory: Arc<dyn Directory>) -> Self {
+        Self {
+            directory,
+            next: Mutex::new(Next { number: 1, asked: Asked::default() }),
+            last: tokio::sync::Mutex::new(Last { number: 0, found: Ok(Arc::default()) }),
+            gone: Mutex::default(),
+        }
+    }
+
+    /// What the ids stand for now. Asks nothing where there are none.
+    pub async fn look_up(
+        &self,
+        account: Option<&str>,
+        subscription: Option<&str>,
+    ) -> Result<Arc<Found>, Away> {
+        if account.is_none() && subscription.is_none() {
+            return Ok(Arc::default());
+        }
+        loop {
+            let own = self.join(account, subscription);
+            let mut last = self.last.lock().await;
+            if last.number < own {
+                let Next { number, asked } = self.close();
+                let found = self.directory.look_up(&asked).await.map(Arc::new);
+                *last = Last { number, found };
+            }
+            if last.number == own {
+                return last.found.clone();
+            }
+            // A later round has replaced the answer of ours.
+        }
+    }
+
+    fn join(&self, account: Option<&str>, subscription: Option<&str>) -> u64 {
+        let mut next = lock(&self.next);
+        next.asked.accounts.extend(account.map(str::to_owned));
+        next.asked.subscriptions.extend(subscription.map(str::to_owned));
+        next.number
+    }
+
+    fn close(&self) -> Next {
+        let mut next = lock(&self.next);
+        let number = next.number + 1;
+        std::mem::replace(&mut *next, Next { number, asked: Asked::default() })
+    }
+
+    /// Is the receiver of this subscription known to be gone, so that rows composed before must be checked again?
+    pub fn is_gone(&self, subscription: &str) -> Option<Gone> {
+        lock(&self.gone).get(subscription).copied()
+    }
+
+    /// Pauses the subscription; from the call on, [`Rounds::is_gone`] says so.
+    pub async fn pause(&self, subscription: &str) {
+        {
+            let mut gone = lock(&self.gone);
+            let late = |gone: &Gone| matches!(gone, Gone::PausedAt(at) if at.elapsed() >= ON_THEIR_WAY);
+            gone.retain(|_, known| !late(known));
+            if gone.contains_key(subscription) {
+                return;
+            }
+            gone.insert(subscription.to_owned(), Gone::Pausing);
+        }
+        match self.directory.gone(subscription).await {
+            Ok(()) => {
+                lock(&self.gone).insert(subscription.to_owned(), Gone::PausedAt(Instant::now()));
+            }
+            // The next one that comes to the same end tries again.
+            Err(Away(_)) => {
+                lock(&self.gone).remove(subscription);
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What a request was composed from, to be compared with what holds when it is sent (rules J10, J14).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use postrider_seams::Failure;
+use postrider_seams::recheck::AsComposed;
+
+use super::directory::{Account, Away, Found};
+use super::rounds::{Gone, Rounds};
+use super::{WAIT, paused};
+
+pub(super) struct Standing {
+    rounds: Arc<Rounds>,
+    account: Option<(String, Option<Account>)>,
+    subscription: Option<String>,
+}
+
+impl Standing {
+    /// `None` where nothing can change: the row names neither.
+    pub fn of(
+        rounds: &Arc<Rounds>,
+        account: Option<String>,
+        subscription: Option<String>,
+        found: &Found,
+    ) -> Option<Arc<dyn AsComposed>> {
+        if account.is_none() && subscription.is_none() {
+            return None;
+        }
+        let account = account.map(|id| {
+            let known = found.accounts.get(&id).cloned();
+            (id, known)
+        });
+        Some(Arc::new(Self { rounds: Arc::clone(rounds), account, subscription }))
+    }
+}
+
+#[async_trait]
+impl AsComposed for Standing {
+    async fn still_holds(&self, waited: bool) -> Result<(), Failure> {
+        let subscription = self.subscription.as_deref();
+        let gone = subscription.and_then(|id| self.rounds.is_gone(id).map(|gone| (id, gone)));
+        match gone {
+            Some((id, Gone::Pausing)) => return Err(paused(id)),
+            Some((_, Gone::PausedAt(_))) => {}
+            None if waited => {}
+            None => return Ok(()),
+        }
+        let id = self.account.as_ref().map(|(id, _)| id.as_str());
+        let found = self.rounds.look_up(id, subscription).await;
+        let found = found.map_err(|Away(why)| Failure { after: Some(WAIT), ..Failure::new(why) })?;
+        if let Some(id) =
+            subscription.filter(|id| found.subscriptions.get(*id).is_some_and(|known| known.paused))
+        {
+            return Err(paused(id));
+        }
+        match &self.account {
+            Some((id, known)) if found.accounts.get(id) != known.as_ref() => {
+                let reason = format!("service account {id} changed while the request waited; not tried");
+                Err(Failure { after: Some(Duration::ZERO), ..Failure::new(reason) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn gone(&self) {
+        if let Some(subscription) = &self.subscription {
+            self.rounds.pause(subscription).await;
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! How far the databases' clocks are from this machine's: measured, published, and warned about.
+//!
+//! The database's clock decides what rows say, so a wrong clock here changes no row; but receivers compare the date of a
+//! signature with their own clock, and logs are dated by this one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use postrider_seams::ClockOffset;
+use postrider_sql::plain::Plain;
+use tokio::time::timeout;
+
+use crate::wiring::Wiring;
+
+const EVERY: Duration = Duration::from_secs(15);
+/// A server that does not answer by then is measured later.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Seconds of difference that are warned about, and how often.
+const TOLERATED: i64 = 10;
+const WARN_EVERY: u32 = 20;
+
+/// Measures every store once, and then again and again for as long as the process lives.
+pub async fn watch(wiring: &Wiring) {
+    for store in wiring.stores() {
+        metrics::gauge!("postrider_clock_offset_seconds", "store" => store.to_owned()).set(0.0);
+    }
+    let watched = wiring.servers().into_iter().map(|(store, database)| {
+        let offset = wiring.clock(&store);
+        Watched { store, database, offset }
+    });
+    let watched: Vec<Watched> = watched.collect();
+    join_all(watched.iter().map(|one| one.measure(true))).await;
+    for one in watched {
+        tokio::spawn(async move {
+            for round in 1_u32.. {
+                tokio::time::sleep(EVERY).await;
+                one.measure(round % WARN_EVERY == 0).await;
+            }
+        });
+    }
+}
+
+struct Watched {
+    store: String,
+    database: Arc<dyn Plain>,
+    offset: Arc<ClockOffset>,
+}
+
+impl Watched {
+    /// `again`: warns although it has warned before.
+    async fn measure(&self, again: bool) {
+        let micros = match timeout(PATIENCE, postrider_hub::clock_offset(&*self.database)).await {
+            Ok(Ok(micros)) => micros,
+            // The store's lanes log how it is.
+            Ok(Err(error)) => {
+                return tracing::debug!(store = self.store, %error, "the clock could not be read");
+            }
+            Err(_) => return,
+        };
+        let seconds = rounded(micros);
+        let known = self.offset.seconds();
+        self.offset.set(seconds);
+        #[expect(clippy::cast_precision_loss, reason = "a gauge of seconds needs no more than 52 bits")]
+        metrics::gauge!("postrider_clock_offset_seconds", "store" => self.store.clone())
+            .set(micros as f64 / 1e6);
+        if let Some(text) = warning(&self.store, seconds)
+            && (again || known.abs() <= TOLERATED)
+        {
+            tracing::warn!(store = self.store, seconds, "{text}");
+        }
+    }
+}
+
+/// What is to be said about this difference, if anything.
+pub fn warning(store: &str, seconds: i64) -> Option<String> {
+    let than = if seconds > 0 { "ahead of" } else { "behind" };
+    (seconds.abs() > TOLERATED).then(|| {
+        format!(
+            "the clock of store `{store}` is {} s {than} this machine's: set both by NTP; signatures are dated by the store's clock",
+            seconds.abs()
+        )
+    })
+}
+
+/// Whole seconds; nothing within the second, which a slow answer may be.
+fn rounded(micros: i64) -> i64 {
+    (micros.signum() * (micros.abs() + 500_000)) / 1_000_000
+}
+
+/// The difference of one store in whole seconds, for `check`.
+pub async fn measured(wiring: &Wiring, store: &str) -> Option<i64> {
+    let (_, database) = wiring.servers().into_iter().find(|(name, _)| name == store)?;
+    let micros = timeout(PATIENCE, postrider_hub::clock_offset(&*database)).await.ok()?.ok()?;
+    Some(rounded(micros))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_whole_seconds_and_warned_about_from_ten_on() {
+        assert_eq!([400_000, -400_000, 600_000, -1_600_000].map(rounded), [0, 0, 1, -2]);
+        assert_eq!((warning("main", 10), warning("main", -10)), (None, None));
+        assert!(warning("main", 11).unwrap().contains("11 s ahead of this machine's"));
+        assert!(warning("main", -600).unwrap().contains("600 s behind this machine's"));
+    }
+}
