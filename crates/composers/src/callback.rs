@@ -98,6 +98,7 @@ impl Composer for CallbackComposer {
                     subscription: None,
                     client: None,
                     clock_offset: self.settings.clock.seconds(),
+                    allowed_hosts: None,
                     recheck: None,
                 })),
                 detail: Detail::new(),

@@ -83,6 +83,7 @@ impl WebhookComposer {
             let credentials = self.credentials(account, known, webhook.client.as_deref()).await?;
             webhook.authorization = credentials.authorization;
             webhook.signing = credentials.signing;
+            webhook.allowed_hosts = known.map(|known| known.hosts.clone());
         }
         if let Some(subscription) = &webhook.subscription {
             let known = found.subscriptions.get(subscription);
@@ -139,6 +140,7 @@ fn draft(fields: &Fields, dedupe: &str, payload_limit: u64) -> Result<Webhook, R
         may_postpone: false,
         subscription: fields::text(fields, "subscription")?,
         client: fields::text(fields, "client")?,
+        allowed_hosts: None,
         clock_offset: 0,
         recheck: None,
     })

@@ -69,6 +69,11 @@ impl Target {
         Ok(Self { origin: Origin { secure, host: host.into(), port }, literal, authority, path })
     }
 
+    /// Lower case; an IPv6 address without brackets.
+    pub fn host(&self) -> &str {
+        &self.origin.host
+    }
+
     /// `https://host:port`: what a breaker, a hold or a limit is about. Holds no path and no query.
     pub fn origin(&self) -> String {
         self.origin.to_string()

@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS service_accounts (
     name {name} NOT NULL,
     description {text},
     client_ids {text} NOT NULL,
+    allowed_hosts {text},
     application_id {short},
     active {flag} NOT NULL,
     auth_type {short},

@@ -10,7 +10,7 @@ mod view;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use change::{AccountChange, NewAccount, NewCredentials, NewRole, Regenerate, ShownAccount};
+pub use change::{AccountChange, AllowedHost, NewAccount, NewCredentials, NewRole, Regenerate, ShownAccount};
 pub use reseal::Resealed;
 pub use view::{RoleAssignment, ServiceAccount, WebhookCredentials};
 

@@ -14,6 +14,8 @@ pub struct Credentials {
     pub active: bool,
     /// Empty: all.
     pub clients: Vec<String>,
+    /// Hosts that its credentials may go to.
+    pub hosts: Vec<String>,
     /// How it signs in, and the reference of the token.
     pub auth: Option<(WebhookAuthType, String)>,
     /// References of the signing secrets, the newest first: two for 24 hours after a regeneration.
@@ -45,7 +47,7 @@ impl Hub {
         let accounts = accounts.iter().map(String::as_str).filter(|id| is_id(id));
         let query = Draft::new(
             dialect,
-            "SELECT 'account' AS kind, id, CASE WHEN active THEN 1 ELSE 0 END AS first_flag, 0 AS second_flag, client_ids, \
+            "SELECT 'account' AS kind, id, CASE WHEN active THEN 1 ELSE 0 END AS first_flag, 0 AS second_flag, client_ids, allowed_hosts, \
              auth_type, auth_token_ref, signing_secret_ref, CASE WHEN previous_until > ",
         )
         .push(now(dialect))
@@ -53,7 +55,7 @@ impl Hub {
         .texts(accounts)
         .push(
             " UNION ALL SELECT 'subscription', id, CASE WHEN honours_ack THEN 1 ELSE 0 END, \
-             CASE WHEN paused THEN 1 ELSE 0 END, NULL, NULL, NULL, NULL, NULL \
+             CASE WHEN paused THEN 1 ELSE 0 END, NULL, NULL, NULL, NULL, NULL, NULL \
              FROM dispatch_subscriptions WHERE id IN ",
         )
         .texts(subscriptions.iter().map(String::as_str));
@@ -66,14 +68,14 @@ impl Hub {
                 continue;
             }
             let mut readable = true;
-            let clients = row.json_in(&mut readable);
+            let (clients, hosts) = (row.json_in(&mut readable), row.json());
             let kind = row.text();
             let known: Option<WebhookAuthType> = kind.as_deref().and_then(crate::job::named);
             // What can't be read must not mean "all clients", or a request without its credentials.
             let active = first && readable && kind.is_some() == known.is_some();
             let auth = known.zip(row.text());
             let signing = [row.text(), row.text()].into_iter().flatten().collect();
-            named.accounts.insert(id, Credentials { active, clients, auth, signing });
+            named.accounts.insert(id, Credentials { active, clients, hosts, auth, signing });
         }
         for account in named.accounts.keys() {
             self.note_use(account).await?;

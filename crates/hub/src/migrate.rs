@@ -1,11 +1,16 @@
 //! The hub's tables: what of them is missing, and making it. It only ever adds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use postrider_seams::hosts::ANY;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::Dialect;
 use postrider_sql::plain::{Plain, Statement};
+use url::Url;
+
+use crate::draft::Draft;
+use crate::sheet::Reader;
 
 const DDL: &str = include_str!("../ddl/hub.sql");
 
@@ -28,6 +33,10 @@ pub async fn plan(database: &dyn Plain) -> Result<Vec<String>, Error> {
             format!("ALTER TABLE dispatch_jobs ADD COLUMN {name} {}", filled(dialect, sql_type))
         })
         .collect();
+    if there.tables.contains("service_accounts") && !there.account_columns.contains("allowed_hosts") {
+        let column = filled(dialect, "allowed_hosts {text}");
+        statements.push(format!("ALTER TABLE service_accounts ADD COLUMN {column}"));
+    }
     if dialect == Dialect::Mysql && !there.columns.contains("client_key") {
         let rule = "client_key VARCHAR(64) GENERATED ALWAYS AS (COALESCE(client_id, '')) VIRTUAL";
         statements.push(format!("ALTER TABLE dispatch_jobs ADD COLUMN {rule}"));
@@ -54,7 +63,35 @@ pub async fn apply(database: &dyn Plain) -> Result<Vec<String>, Error> {
             Err(error) => return Err(error),
         }
     }
+    allow_hosts(database).await?;
     Ok(ran)
+}
+
+/// Accounts from before there were allowed hosts get those of their subscriptions; those without one get any.
+async fn allow_hosts(database: &dyn Plain) -> Result<(), Error> {
+    let dialect = database.dialect();
+    let query = "SELECT a.id, s.target_url FROM service_accounts AS a LEFT JOIN dispatch_subscriptions AS s \
+                 ON s.service_account_id = a.id WHERE a.allowed_hosts IS NULL";
+    let doing = "look for accounts without hosts";
+    let answers = database.transact(doing, &[Draft::new(dialect, query).done()]).await?;
+    let mut accounts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for row in answers.into_iter().flat_map(|answer| answer.rows) {
+        let mut row = Reader::new(row);
+        let hosts = accounts.entry(row.word()).or_default();
+        let url = row.text().and_then(|url| Url::parse(&url).ok());
+        hosts.extend(url.and_then(|url| url.host_str().map(str::to_owned)));
+    }
+    for (id, mut hosts) in accounts {
+        if hosts.is_empty() {
+            hosts.insert(ANY.to_owned());
+        }
+        let update = Draft::new(dialect, "UPDATE service_accounts SET allowed_hosts = ")
+            .text(&serde_json::json!(hosts).to_string())
+            .push(" WHERE allowed_hosts IS NULL AND id = ")
+            .text(&id);
+        database.transact("name the hosts of an account", &[update.done()]).await?;
+    }
+    Ok(())
 }
 
 /// Every statement, whether it is needed or not.
@@ -118,19 +155,19 @@ struct There {
     indexes: BTreeSet<String>,
     /// Of `dispatch_jobs`.
     columns: BTreeSet<String>,
+    account_columns: BTreeSet<String>,
 }
 
 impl There {
     async fn look(database: &dyn Plain) -> Result<Self, Error> {
-        let [tables, indexes, columns] = looks(database.dialect());
         let statements =
-            [tables, indexes, columns].map(|sql| Statement { sql: sql.to_owned(), args: Vec::new() });
+            looks(database.dialect()).map(|sql| Statement { sql: sql.to_owned(), args: Vec::new() });
         let mut answers = database.transact("look at the tables", &statements).await?.into_iter();
         let mut next = || {
             let rows = answers.next().unwrap_or_default().rows.into_iter();
             rows.filter_map(|row| row.first().and_then(Value::as_text).map(str::to_owned)).collect()
         };
-        Ok(Self { tables: next(), indexes: next(), columns: next() })
+        Ok(Self { tables: next(), indexes: next(), columns: next(), account_columns: next() })
     }
 
     fn has(&self, statement: &str) -> bool {
@@ -143,12 +180,14 @@ impl There {
     }
 }
 
-fn looks(dialect: Dialect) -> [&'static str; 3] {
+fn looks(dialect: Dialect) -> [&'static str; 4] {
     match dialect {
         Dialect::Postgres => [
             "SELECT tablename::text FROM pg_tables WHERE schemaname = ANY (current_schemas(false))",
             "SELECT indexname::text FROM pg_indexes WHERE schemaname = ANY (current_schemas(false))",
             "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass('dispatch_jobs') AND attnum > 0 \
+             AND NOT attisdropped",
+            "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass('service_accounts') AND attnum > 0 \
              AND NOT attisdropped",
         ],
         Dialect::Mysql => [
@@ -156,11 +195,14 @@ fn looks(dialect: Dialect) -> [&'static str; 3] {
             "SELECT DISTINCT CAST(index_name AS CHAR) FROM information_schema.statistics WHERE table_schema = DATABASE()",
             "SELECT CAST(column_name AS CHAR) FROM information_schema.columns WHERE table_schema = DATABASE() AND \
              table_name = 'dispatch_jobs'",
+            "SELECT CAST(column_name AS CHAR) FROM information_schema.columns WHERE table_schema = DATABASE() AND \
+             table_name = 'service_accounts'",
         ],
         Dialect::Sqlite => [
             "SELECT name FROM sqlite_master WHERE type = 'table'",
             "SELECT name FROM sqlite_master WHERE type = 'index'",
             "SELECT name FROM pragma_table_xinfo('dispatch_jobs')",
+            "SELECT name FROM pragma_table_xinfo('service_accounts')",
         ],
     }
 }

@@ -35,7 +35,7 @@ pub async fn watch(wiring: &Wiring) {
         tokio::spawn(async move {
             for round in 1_u32.. {
                 tokio::time::sleep(EVERY).await;
-                one.measure(round % WARN_EVERY == 0).await;
+                one.measure(round.is_multiple_of(WARN_EVERY)).await;
             }
         });
     }
@@ -61,9 +61,9 @@ impl Watched {
         let seconds = rounded(micros);
         let known = self.offset.seconds();
         self.offset.set(seconds);
-        #[expect(clippy::cast_precision_loss, reason = "a gauge of seconds needs no more than 52 bits")]
-        metrics::gauge!("postrider_clock_offset_seconds", "store" => self.store.clone())
-            .set(micros as f64 / 1e6);
+        let magnitude = Duration::from_micros(micros.unsigned_abs()).as_secs_f64();
+        let ahead = if micros < 0 { -magnitude } else { magnitude };
+        metrics::gauge!("postrider_clock_offset_seconds", "store" => self.store.clone()).set(ahead);
         if let Some(text) = warning(&self.store, seconds)
             && (again || known.abs() <= TOLERATED)
         {

@@ -99,6 +99,8 @@ pub struct Webhook {
     pub timeout: Option<Duration>,
     /// The whole value of `Authorization`.
     pub authorization: Option<Secret>,
+    /// Hosts that the account's credentials may go to (see [`crate::hosts`]); `None` for requests without an account.
+    pub allowed_hosts: Option<Vec<String>>,
     /// Keys of the signatures, the newest first: two while one takes over from the other, none for unsigned requests.
     pub signing: Vec<Secret>,
     /// The receiver may take it for later: `{"ack":false,"delaySeconds":n}`.

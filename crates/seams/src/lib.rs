@@ -8,6 +8,7 @@ pub mod composer;
 pub mod dice;
 pub mod envelope;
 pub mod handoff;
+pub mod hosts;
 pub mod inspect;
 pub mod migrate;
 pub mod outcome;

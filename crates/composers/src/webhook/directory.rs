@@ -18,6 +18,8 @@ pub struct Account {
     pub active: bool,
     /// The clients whose rows may use it; empty: all.
     pub clients: Vec<String>,
+    /// Hosts that its credentials may go to; see [`postrider_seams::hosts`].
+    pub hosts: Vec<String>,
     pub auth: Option<Auth>,
     /// References of the signing secrets, the newest first: two while one takes over from the other.
     pub signing: Vec<String>,

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::directory::{Asked, Away, Directory, Found};
 
@@ -16,6 +16,9 @@ mod tests;
 
 /// How long rows that were composed before a pause was committed may still be on their way to the transport.
 const ON_THEIR_WAY: Duration = Duration::from_secs(5);
+
+/// For a pause to be written.
+const PAUSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) struct Rounds {
     directory: Arc<dyn Directory>,
@@ -105,17 +108,16 @@ impl Rounds {
             let mut gone = lock(&self.gone);
             let late = |gone: &Gone| matches!(gone, Gone::PausedAt(at) if at.elapsed() >= ON_THEIR_WAY);
             gone.retain(|_, known| !late(known));
-            if gone.contains_key(subscription) {
+            if gone.insert(subscription.to_owned(), Gone::Pausing) == Some(Gone::Pausing) {
                 return;
             }
-            gone.insert(subscription.to_owned(), Gone::Pausing);
         }
-        match self.directory.gone(subscription).await {
-            Ok(()) => {
+        match timeout(PAUSE_TIMEOUT, self.directory.gone(subscription)).await {
+            Ok(Ok(())) => {
                 lock(&self.gone).insert(subscription.to_owned(), Gone::PausedAt(Instant::now()));
             }
             // The next one that comes to the same end tries again.
-            Err(Away(_)) => {
+            Ok(Err(Away(_))) | Err(_) => {
                 lock(&self.gone).remove(subscription);
             }
         }

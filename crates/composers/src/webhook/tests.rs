@@ -63,7 +63,8 @@ fn row(changes: &[(&str, Value)]) -> Claimed {
 
 fn account(clients: &[&str], auth: Option<Auth>, signing: &[&str]) -> Account {
     let own = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
-    Account { active: true, clients: own(clients), auth, signing: own(signing) }
+    let hosts = vec!["*.example".to_owned()];
+    Account { active: true, clients: own(clients), hosts, auth, signing: own(signing) }
 }
 
 fn composer() -> WebhookComposer {
@@ -183,6 +184,7 @@ async fn j10_an_accounts_credentials_go_with_its_rows() {
         [Secret::new("whsec_bmV3"), Secret::new("whsec_b2xk")],
         "both, the newest first"
     );
+    assert_eq!(webhook.allowed_hosts, Some(vec!["*.example".to_owned()]));
     assert!(!format!("{webhook:?}").contains("hunter2"));
     for account in ["basic", "encoded"] {
         let webhook = self::webhook(&[("account", text(account))]).await;

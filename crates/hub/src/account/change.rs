@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use postrider_seams::hosts::ANY;
 use postrider_sql::bind::tsid;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,10 @@ pub struct NewAccount {
     #[serde(default)]
     #[schema(max_items = 100)]
     pub client_ids: Vec<ClientId>,
+    /// Hosts that its credentials may go to: a host, `*.` and a domain for all hosts below it, or `*`. Default: `*`, any
+    /// host.
+    #[schema(max_items = 100)]
+    pub allowed_hosts: Option<Vec<AllowedHost>>,
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     pub application_id: Option<String>,
     /// Left out: a signing secret is made, and shown once.
@@ -48,6 +53,15 @@ pub struct NewAccount {
     #[schema(max_items = 50)]
     pub roles: Vec<NewRole>,
 }
+
+/// A host, `*.` and a domain, or `*`.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[schema(
+    min_length = 1,
+    max_length = 255,
+    pattern = r"^(\*|(\*\.)?[A-Za-z0-9_:-]([A-Za-z0-9._:-]{0,250}[A-Za-z0-9_:-])?)$"
+)]
+pub struct AllowedHost(pub String);
 
 /// References to secrets: `aws-secretsmanager://`, `aws-ssm://`, `gcp-secretmanager://`, `vault://`, `encrypted://`,
 /// `env://` or `file://`. Only keys of all clients may name them.
@@ -94,6 +108,9 @@ pub struct AccountChange {
     #[serde(default)]
     #[schema(max_items = 100)]
     pub client_ids: Vec<ClientId>,
+    /// Hosts that its credentials may go to. Left out: they stay as they are.
+    #[schema(max_items = 100)]
+    pub allowed_hosts: Option<Vec<AllowedHost>>,
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     pub application_id: Option<String>,
     #[serde(default)]
@@ -153,6 +170,7 @@ impl Hub {
             name: new.name,
             description: new.description,
             client_ids: new.client_ids,
+            allowed_hosts: Some(new.allowed_hosts.unwrap_or_else(|| vec![AllowedHost(ANY.to_owned())])),
             application_id: new.application_id,
             roles: new.roles,
         };
@@ -191,6 +209,7 @@ impl Hub {
             .text("name", what.name.clone())
             .text("description", what.description.clone())
             .text("client_ids", serde_json::json!(clients).to_string())
+            .text("allowed_hosts", what.hosts())
             .text("application_id", what.application_id.clone())
             .flag("active", true)
             .text("auth_type", auth.and_then(|auth| auth.auth_type).map(|kind| name(&kind)))
@@ -201,7 +220,7 @@ impl Hub {
             .text("roles", serde_json::json!(what.assigned(&[], at)).to_string());
         let insert = Insert {
             table: SHEET.table,
-            columns: &SHEET.columns[..14],
+            columns: &SHEET.columns[..15],
             or_nothing: true,
             ..Insert::default()
         };
@@ -232,7 +251,9 @@ impl Hub {
             .text(&serde_json::json!(clients).to_string())
             .push(", application_id = ")
             .maybe(what.application_id.as_deref())
-            .push(", roles = ")
+            .push(", allowed_hosts = coalesce(")
+            .maybe(what.hosts().as_deref())
+            .push(", allowed_hosts), roles = ")
             .text(&serde_json::json!(what.assigned(&account.roles, at)).to_string());
         self.update_account(actor, &account, "change", update).await
     }
@@ -348,6 +369,14 @@ impl AccountChange {
         for (index, client) in self.client_ids.iter().enumerate() {
             faults.slug(&format!("clientIds[{index}]"), &client.0, 64);
         }
+        let hosts = self.allowed_hosts.as_deref().unwrap_or_default();
+        if hosts.len() > 100 {
+            faults.note("allowedHosts", "must not have more than 100 hosts");
+        }
+        for (index, host) in hosts.iter().enumerate().filter(|(_, host)| !host.is_valid()) {
+            let text = format!("`{}` is not a host, `*.` and a domain, or `*`", host.0);
+            faults.note(&format!("allowedHosts[{index}]"), text);
+        }
         if self.roles.len() > 50 {
             faults.note("roles", "must not have more than 50 roles");
         }
@@ -359,6 +388,13 @@ impl AccountChange {
                 64,
             );
         }
+    }
+
+    /// As the column has them; `None` to leave them as they are.
+    fn hosts(&self) -> Option<String> {
+        let hosts = self.allowed_hosts.as_ref()?;
+        let hosts: Vec<&str> = hosts.iter().map(|host| host.0.as_str()).collect();
+        Some(serde_json::json!(hosts).to_string())
     }
 
     /// Roles that were there keep their time.
@@ -374,6 +410,16 @@ impl AccountChange {
             }
         };
         self.roles.iter().map(assigned).collect()
+    }
+}
+
+impl AllowedHost {
+    /// As the pattern of the API document says.
+    fn is_valid(&self) -> bool {
+        let name = self.0.strip_prefix("*.").unwrap_or(&self.0);
+        let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte);
+        let ends = name.starts_with('.') || name.ends_with('.');
+        self.0 == ANY || (!name.is_empty() && name.len() <= 252 && !ends && name.bytes().all(fine))
     }
 }
 

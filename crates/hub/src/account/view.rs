@@ -23,6 +23,7 @@ pub(super) const SHEET: Sheet = Sheet {
         ("name", Kind::Text),
         ("description", Kind::Text),
         ("client_ids", Kind::Text),
+        ("allowed_hosts", Kind::Text),
         ("application_id", Kind::Text),
         ("active", Kind::Flag),
         ("auth_type", Kind::Text),
@@ -48,6 +49,8 @@ pub struct ServiceAccount {
     pub description: Option<String>,
     /// The clients whose jobs may use it; empty: all.
     pub client_ids: Vec<String>,
+    /// Hosts that its credentials may go to: a host, `*.` and a domain for all hosts below it, or `*` for any.
+    pub allowed_hosts: Vec<String>,
     pub application_id: Option<String>,
     pub active: bool,
     pub webhook_credentials: Option<WebhookCredentials>,
@@ -140,6 +143,7 @@ pub(super) fn read(row: Vec<Value>) -> ServiceAccount {
         name: row.word(),
         description: row.text(),
         client_ids: row.json(),
+        allowed_hosts: row.json(),
         application_id: row.text(),
         active: row.flag(),
         webhook_credentials: None,

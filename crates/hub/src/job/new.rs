@@ -106,7 +106,7 @@ pub struct NewJob {
         pattern = r"^(immediate|fixed|exponential|\[ *(0|[1-9][0-9]{0,5})( *, *(0|[1-9][0-9]{0,5})){0,19} *\])$"
     )]
     pub retry_strategy: Option<String>,
-    /// Not before.
+    /// Not before. Until then the job holds back nobody of its group.
     pub scheduled_for: Option<Moment>,
     /// Not after.
     pub expires_at: Option<Moment>,

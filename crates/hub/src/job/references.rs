@@ -18,6 +18,7 @@ struct Account {
     /// One whose clients can't be read is not: no clients would mean all.
     active: bool,
     clients: Vec<String>,
+    hosts: Vec<String>,
 }
 
 impl Hub {
@@ -78,15 +79,17 @@ impl Hub {
         if ids.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let query =
-            Draft::new(self.dialect(), "SELECT id, active, client_ids FROM service_accounts WHERE id IN ");
+        let query = Draft::new(
+            self.dialect(),
+            "SELECT id, active, client_ids, allowed_hosts FROM service_accounts WHERE id IN ",
+        );
         let query = query.texts(ids.iter().map(String::as_str));
         let rows = self.all("look up service accounts", query).await?;
         let read = |row| {
             let mut row = Reader::new(row);
             let (id, active, mut readable) = (row.word(), row.flag(), true);
-            let clients = row.json_in(&mut readable);
-            (id, Account { active: active && readable, clients })
+            let (clients, hosts) = (row.json_in(&mut readable), row.json());
+            (id, Account { active: active && readable, clients, hosts })
         };
         Ok(rows.into_iter().map(read).collect())
     }
@@ -124,7 +127,13 @@ fn account_fault(actor: &Actor, accounts: &BTreeMap<String, Account>, new: &NewJ
     if !account.clients.is_empty() && !client.is_some_and(|client| account.clients.contains(client)) {
         return fault("this service account is not for that client");
     }
-    if account.active { None } else { fault("this service account is not active") }
+    if !account.active {
+        return fault("this service account is not active");
+    }
+    let url = url::Url::parse(&new.target_url).ok()?;
+    let host = url.host_str().unwrap_or_default();
+    let message = "this service account is not for the target's host: its allowedHosts do not name it";
+    if postrider_seams::hosts::allows(&account.hosts, host) { None } else { fault(message) }
 }
 
 /// A pool serves its own client; one with none serves all.

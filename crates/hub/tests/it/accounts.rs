@@ -14,6 +14,8 @@ on_every_database!(
     j10_a_fresh_secret_is_shown_once_and_the_old_one_stays,
     j10_an_algorithm_with_no_reference_gets_a_secret,
     j01_a_job_must_name_an_active_account_of_its_client,
+    j10_a_job_must_go_to_a_host_that_its_account_names,
+    j10_existing_accounts_get_the_hosts_of_their_subscriptions,
     j11_only_a_key_of_all_clients_names_references,
     j11_accounts_are_sealed_anew_when_the_key_changes,
     j11_a_code_of_another_client_is_never_revealed,
@@ -124,6 +126,66 @@ async fn j11_a_code_of_another_client_is_never_revealed(site: &Site) {
     site.hub.create_account(&other, new(json!({"code": "other.a", "name": "A"}))).await.expect("its own");
     let twice = site.hub.create_account(&other, new(json!({"code": "other.a", "name": "A"}))).await;
     assert!(matches!(twice, Err(Error::Conflict { .. })));
+}
+
+async fn j10_a_job_must_go_to_a_host_that_its_account_names(site: &Site) {
+    let account =
+        new(json!({"code": "a", "name": "A", "allowedHosts": ["hooks.example.org", "*.example.net"]}));
+    let id = site.hub.create_account(&root(), account).await.expect("an account").account.id;
+    let sent = async |url: &str| {
+        let mut job = plain("a");
+        job.service_account_id = Some(id.clone());
+        url.clone_into(&mut job.target_url);
+        site.hub.create_job(&root(), job).await
+    };
+    for url in ["https://hooks.example.org/x", "https://HOOKS.example.org:8443/", "https://a.b.example.net/"]
+    {
+        sent(url).await.expect("a job");
+    }
+    for url in ["https://example.com/hook", "https://example.net/", "https://hooks.example.org.evil.example/"]
+    {
+        match sent(url).await {
+            Err(Error::Invalid(faults)) => {
+                assert_eq!(faults[0].field, "serviceAccountId", "{url}");
+                assert!(faults[0].message.contains("allowedHosts"), "{url}: {faults:?}");
+            }
+            other => panic!("{url}: {other:?}"),
+        }
+    }
+    assert_eq!(site.count("dispatch_jobs").await, 3);
+    let kept = serde_json::from_value(json!({"name": "B"})).expect("a change");
+    let account = site.hub.change_account(&root(), &id, &kept).await.expect("changed");
+    assert_eq!(account.allowed_hosts, ["hooks.example.org", "*.example.net"], "left out, they stay");
+    let any = serde_json::from_value(json!({"name": "B", "allowedHosts": ["*"]})).expect("a change");
+    site.hub.change_account(&root(), &id, &any).await.expect("changed");
+    sent("https://example.com/hook").await.expect("any host");
+    for wrong in ["", "https://a.example/", "a b", "*.", ".a", "a.*.b", "**"] {
+        let account = new(json!({"code": "w", "name": "W", "allowedHosts": [wrong]}));
+        assert!(matches!(site.hub.create_account(&root(), account).await, Err(Error::Invalid(_))), "{wrong}");
+    }
+}
+
+async fn j10_existing_accounts_get_the_hosts_of_their_subscriptions(site: &Site) {
+    let mut ids = Vec::new();
+    for code in ["with", "without"] {
+        let account = new(json!({"code": code, "name": code}));
+        ids.push(site.hub.create_account(&root(), account).await.expect("an account").account.id);
+    }
+    for (code, url) in [("s", "https://hooks.example.org/x"), ("t", "https://example.net:8443/")] {
+        let what = json!({
+            "code": code, "name": code, "eventCode": "a:b:c:d", "targetUrl": url, "serviceAccountId": ids[0],
+        });
+        let what = serde_json::from_value(what).expect("a subscription");
+        site.hub.create_subscription(&root(), what).await.expect("made");
+    }
+    // As they were before there were hosts.
+    site.run("ALTER TABLE service_accounts DROP COLUMN allowed_hosts").await;
+    let ran = postrider_hub::migrate::apply(&*site.database).await.expect("migrated");
+    assert_eq!(ran.len(), 1, "{ran:?}");
+    let hosts = async |id: &str| site.hub.account(&root(), id).await.expect("an account").allowed_hosts;
+    assert_eq!(hosts(&ids[0]).await, ["example.net", "hooks.example.org"]);
+    assert_eq!(hosts(&ids[1]).await, ["*"]);
+    assert!(postrider_hub::migrate::apply(&*site.database).await.expect("migrated").is_empty());
 }
 
 async fn j11_only_a_key_of_all_clients_names_references(site: &Site) {

@@ -14,6 +14,9 @@ pub enum AccountCommand {
         /// A client whose jobs may use it; may be repeated [default: all]
         #[arg(long = "client", value_name = "ID")]
         clients: Vec<String>,
+        /// A host that its credentials may go to, or *.DOMAIN; may be repeated [default: any host]
+        #[arg(long = "host", value_name = "HOST")]
+        hosts: Vec<String>,
         #[command(flatten)]
         credentials: CredentialArgs,
         /// One JSON object, and no word besides

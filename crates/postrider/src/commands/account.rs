@@ -2,7 +2,9 @@
 
 use postrider_hub::Hub;
 use postrider_hub::access::{Actor, ClientId};
-use postrider_hub::account::{NewAccount, NewCredentials, Regenerate, ShownAccount, WebhookAuthType};
+use postrider_hub::account::{
+    AllowedHost, NewAccount, NewCredentials, Regenerate, ShownAccount, WebhookAuthType,
+};
 
 use serde_json::json;
 
@@ -19,12 +21,13 @@ pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
     let hub = api::hub(desk, store).await?;
     let actor = Actor::at_the_console();
     let (shown, json) = match command {
-        AccountCommand::Create { code, name, clients, credentials, json } => {
+        AccountCommand::Create { code, name, clients, hosts, credentials, json } => {
             let new = NewAccount {
                 name: name.unwrap_or_else(|| code.clone()),
                 code,
                 description: None,
                 client_ids: clients.into_iter().map(ClientId).collect(),
+                allowed_hosts: (!hosts.is_empty()).then(|| hosts.into_iter().map(AllowedHost).collect()),
                 application_id: None,
                 webhook_credentials: named(credentials),
                 roles: Vec::new(),

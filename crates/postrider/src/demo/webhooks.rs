@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use postrider_hub::access::Actor;
-use postrider_hub::account::{NewAccount, NewCredentials};
+use postrider_hub::account::{AllowedHost, NewAccount, NewCredentials};
 use postrider_seams::Secret;
 use postrider_secrets::Keyring;
 use postrider_transport_webhook::sign;
@@ -78,6 +78,7 @@ pub async fn account(desk: &Desk) -> Result<String, Failure> {
         name: "The shop".to_owned(),
         description: None,
         client_ids: Vec::new(),
+        allowed_hosts: Some(vec![AllowedHost("127.0.0.1".to_owned())]),
         application_id: None,
         webhook_credentials: Some(credentials),
         roles: Vec::new(),

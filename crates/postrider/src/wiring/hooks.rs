@@ -51,6 +51,7 @@ impl Directory for Ledger {
         let account = |found: Credentials| Account {
             active: found.active,
             clients: found.clients,
+            hosts: found.hosts,
             auth: found.auth.map(|(kind, reference)| match kind {
                 WebhookAuthType::Bearer => Auth::Bearer(reference),
                 WebhookAuthType::Basic => Auth::Basic(reference),

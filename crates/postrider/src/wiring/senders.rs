@@ -7,7 +7,7 @@ use postrider_seams::{Suppressions, ThreadDice, Transport};
 use postrider_sender::{Reliable, Sender, Suppressing};
 use postrider_transport_file::EmlFolder;
 
-use super::{ComposerKind, Database, TransportKind, Wiring, connect_transport, emails, hooks};
+use super::{ComposerKind, Database, TransportKind, Wiring, connect_transport, emails};
 use crate::failure::Failure;
 use crate::settings::{LaneSettings, ReliableSettings};
 

@@ -250,6 +250,7 @@ fn a_request_is_shown_without_what_it_is_signed_with() {
         subscription: None,
         client: None,
         clock_offset: 0,
+        allowed_hosts: None,
         recheck: None,
     };
     let shown = message(Ok(envelope(Content::Webhook(Box::new(webhook)))));

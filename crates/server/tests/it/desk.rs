@@ -78,6 +78,7 @@ impl LaneControl for Lanes {
             subscription: None,
             client: None,
             clock_offset: 0,
+            allowed_hosts: None,
             recheck: None,
         };
         let content = Content::Webhook(Box::new(webhook));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::join_all;
 use postrider_http::{Call, Client, ClientSettings, Limits, Resolve, Roots, Route, SystemResolver, Target};
+use postrider_seams::hosts;
 use postrider_seams::recheck::Recheck;
 use postrider_seams::transport::Hold;
 use postrider_seams::{Content, Envelope, Failure, Outcome, Transport, Webhook, transport};
@@ -85,6 +86,9 @@ impl Webhooks {
             Ok(target) => target,
             Err(error) => return classify::error(&error, context(std::time::Duration::ZERO)).0,
         };
+        if let Some(failure) = refused_host(webhook, &target) {
+            return Outcome::Deferred(failure);
+        }
         let came = Instant::now();
         let host = self.hosts.host(&target.origin());
         let client = webhook.client.as_deref();
@@ -172,6 +176,16 @@ impl Transport for Webhooks {
     async fn probe(&self) -> Result<(), transport::Error> {
         Ok(())
     }
+}
+
+/// Credentials go only to hosts that their account names; a job for another was written past the API's check.
+fn refused_host(webhook: &Webhook, target: &Target) -> Option<Failure> {
+    let allowed = webhook.allowed_hosts.as_ref()?;
+    if hosts::allows(allowed, target.host()) {
+        return None;
+    }
+    let reason = format!("its service account is not for the host {}: add it to allowedHosts", target.host());
+    Some(Failure { after: Some(SECRET_WAIT), ..Failure::new(reason) })
 }
 
 /// Whatever changed since it was composed: an error defers it.

@@ -75,6 +75,12 @@ async fn expired_jobs_are_not_sent(kind: Kind) {
     }
     becomes(&sql, "EXPIREDHEAD01", over).await;
     becomes(&sql, "BEHINDIT00001", "status = 'COMPLETED'").await;
+    // For later: it has no place in its group before its time.
+    let later = vec![("status", "PENDING".into()), ("scheduled_for", time(&sql, 3600))];
+    put(&sql, "PENDINGHEAD01", &hook, [group("3"), later].concat()).await;
+    put(&sql, "BEHINDIT00002", &hook, group("4")).await;
+    becomes(&sql, "BEHINDIT00002", "status = 'COMPLETED'").await;
+    becomes(&sql, "PENDINGHEAD01", "status = 'PENDING' AND attempt_count = 0").await;
     // For later, and expired before its time; in wait for its next attempt.
     let pending = vec![
         ("status", "PENDING".into()),
@@ -91,8 +97,8 @@ async fn expired_jobs_are_not_sent(kind: Kind) {
     put(&sql, "EXPIRED000013", &hook, retrying).await;
     becomes(&sql, "EXPIRED000012", over).await;
     becomes(&sql, "EXPIRED000013", &over.replace("attempt_count = 0", "attempt_count = 1")).await;
-    assert_eq!(receiver.journal().len(), 6, "those that had not expired, and nothing else");
-    assert_eq!(sql.count("dispatch_attempts").await, Some(6));
+    assert_eq!(receiver.journal().len(), 7, "those that had not expired, and nothing else");
+    assert_eq!(sql.count("dispatch_attempts").await, Some(7));
     home.stop(worker).await;
 }
 

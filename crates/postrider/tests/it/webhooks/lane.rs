@@ -152,6 +152,7 @@ async fn story(kind: Kind) {
     signed_also_during_rotation(&site).await;
     site.home.stop(second).await;
     never_without_its_secret(&site).await;
+    never_to_another_host(&site).await;
     subscriptions(&site).await;
     failures(&site).await;
     site.home.stop(worker).await;
@@ -231,6 +232,18 @@ async fn never_without_its_secret(site: &Site) {
     assert!(is_genuine(&site.delivery("LATE").await, NEW).await);
     let row = site.job_row("LATE", |row| row[0] == "COMPLETED").await;
     assert_eq!(row[1..], ["1", "NULL"], "waiting cost nothing");
+}
+
+/// Written past the API, which would refuse it.
+async fn never_to_another_host(site: &Site) {
+    let url = site.receiver.url("ok");
+    let elsewhere =
+        site.account(&["create", "elsewhere", "--host", "*.example.com", "--signing", "file://old"]);
+    site.job("ELSEWHERE", &url, &[("service_account_id", &elsewhere)]).await;
+    let row = site.job_row("ELSEWHERE", |row| row[2] != "NULL").await;
+    assert_eq!(row[..2], ["QUEUED", "0"], "{row:?}");
+    assert!(row[2].contains("not for the host 127.0.0.1"), "{row:?}");
+    assert!(site.receiver.of("ELSEWHERE").is_empty());
 }
 
 async fn subscriptions(site: &Site) {

@@ -12,6 +12,7 @@ const FIELDS = [
   { name: "code", label: "Code", required: true, once: true },
   { name: "name", label: "Name", required: true },
   { name: "clientIds", label: "Clients", kind: "lines", hint: "One a line. None: jobs of every client may use it." },
+  { name: "allowedHosts", label: "Hosts", kind: "lines", value: ["*"], hint: "One a line: hosts that its credentials may go to, *.example.com for all below a domain, * for any." },
   { name: "description", label: "Description" },
 ];
 
@@ -49,6 +50,7 @@ function shown({ items }, look) {
       { name: "Name", kind: "text", cell: (one) => h("span", { title: one.name }, one.name) },
       { name: "Id", kind: "mono", cell: (one) => one.id },
       { name: "Clients", kind: "", cell: (one) => one.clientIds.join(", ") || "all" },
+      { name: "Hosts", kind: "", cell: (one) => one.allowedHosts.map((host) => (host === "*" ? "any" : host)).join(", ") || "none" },
       { name: "Last used", kind: "time", cell: (one) => when(one.lastUsedAt) ?? "never" },
       { name: "Actions", kind: "acts", quiet: true, cell: (one) => may("admin") && acts(one, look) },
     ],

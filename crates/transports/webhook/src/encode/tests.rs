@@ -17,6 +17,7 @@ fn webhook(headers: &[(&str, &str)]) -> Webhook {
         subscription: None,
         client: None,
         clock_offset: 0,
+        allowed_hosts: None,
         recheck: None,
     }
 }

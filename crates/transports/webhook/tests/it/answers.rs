@@ -1,10 +1,14 @@
 //! What a receiver gets, and what its answers mean.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use hyper::Response;
-use postrider_seams::{Outcome, Secret, Transport as _, Value};
+use postrider_seams::recheck::{AsComposed, Recheck};
+use postrider_seams::{Failure, Outcome, Secret, Transport as _, Value, Webhook};
 use postrider_transport_webhook::Webhooks;
 use tokio::time::Instant;
 
@@ -71,12 +75,34 @@ async fn j05_retry_after_holds_the_host_and_its_other_rows_wait_free() {
     assert_eq!(server.seen().len(), 1, "nothing was sent for the second");
 }
 
+/// A subscription that pauses when its receiver is gone.
+#[derive(Default)]
+struct Pausing(AtomicBool);
+
+#[async_trait]
+impl AsComposed for Pausing {
+    async fn still_holds(&self, _waited: bool) -> Result<(), Failure> {
+        if self.0.load(SeqCst) { Err(Failure::new("paused")) } else { Ok(()) }
+    }
+
+    async fn gone(&self) {
+        self.0.store(true, SeqCst);
+    }
+}
+
 #[tokio::test]
-async fn j05_a_receiver_that_is_gone_is_told_of() {
+async fn j05_a_receiver_that_is_gone_gets_nothing_more() {
     let server = Server::start(|_| status(410)).await;
-    let outcome = deliver(&webhooks(), webhook(&server.url())).await;
+    let webhooks = webhooks();
+    let subscribed =
+        Webhook { recheck: Some(Recheck(Arc::new(Pausing::default()))), ..webhook(&server.url()) };
+    let outcome = deliver(&webhooks, subscribed.clone()).await;
     assert_summary(&outcome, "rejected", "CLIENT_ERROR", "PERMANENT");
-    assert_eq!(outcome.failure().unwrap().detail["gone"], Value::Bool(true));
+    for _ in 0..3 {
+        let outcome = deliver(&webhooks, subscribed.clone()).await;
+        assert!(matches!(outcome, Outcome::Deferred(_)), "{outcome:?}");
+    }
+    assert_eq!(server.seen().len(), 1);
 }
 
 #[tokio::test]

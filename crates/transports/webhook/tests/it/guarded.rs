@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use async_trait::async_trait;
 use postrider_http::Resolve;
+use postrider_seams::{Outcome, Webhook};
 use postrider_transport_webhook::{Settings, Webhooks};
 
 use crate::world::{Server, assert_summary, deliver, settings, status, webhook};
@@ -90,5 +91,23 @@ async fn j05_urls_that_are_none_are_permanent() {
     for url in ["", "nonsense", "ftp://a.example/", "http://user:pw@127.0.0.1/", "http://127.0.0.1/\r\nX: y"]
     {
         assert_summary(&deliver(&webhooks, webhook(url)).await, "rejected", "CONNECTION_ERROR", "PERMANENT");
+    }
+}
+
+#[tokio::test]
+async fn j10_credentials_go_only_to_hosts_that_their_account_names() {
+    let server = Server::start(|_| status(200)).await;
+    let webhooks = Webhooks::new(settings()).unwrap();
+    let of = |hosts: &[&str]| Webhook {
+        allowed_hosts: Some(hosts.iter().map(|&host| host.to_owned()).collect()),
+        ..webhook(&server.url())
+    };
+    for hosts in [&["hooks.example.com"][..], &["*.127.0.0.1"], &[]] {
+        let outcome = deliver(&webhooks, of(hosts)).await;
+        assert!(matches!(outcome, Outcome::Deferred(_)), "{hosts:?}: {outcome:?}");
+    }
+    assert_eq!(server.connections(), 0);
+    for hosts in [&["hooks.example.com", "127.0.0.1"][..], &["*"]] {
+        assert_summary(&deliver(&webhooks, of(hosts)).await, "delivered", "SUCCESS", "");
     }
 }

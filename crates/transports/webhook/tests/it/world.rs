@@ -207,6 +207,7 @@ pub fn webhook(url: &str) -> Webhook {
         subscription: None,
         client: None,
         clock_offset: 0,
+        allowed_hosts: None,
         recheck: None,
     }
 }
