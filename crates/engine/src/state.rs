@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::status::{Health, LaneStatus};
 
@@ -40,6 +41,15 @@ struct Conditions {
     store: Option<StoreTrouble>,
     queue: Option<String>,
     stalled: Option<String>,
+    /// Since when the lane is stalled, or its store away, without a break.
+    stuck: Option<Instant>,
+}
+
+impl Conditions {
+    fn note_stuck(&mut self) {
+        let is_stuck = self.stalled.is_some() || matches!(self.store, Some(StoreTrouble::Away(_)));
+        self.stuck = if is_stuck { self.stuck.or_else(|| Some(Instant::now())) } else { None };
+    }
 }
 
 /// Counters since the start of the process.
@@ -85,6 +95,7 @@ impl LaneState {
                 store: None,
                 queue: None,
                 stalled: None,
+                stuck: None,
             }),
             changed: watch::Sender::new(0),
         }
@@ -98,6 +109,7 @@ impl LaneState {
     fn change(&self, change: impl FnOnce(&mut Conditions) -> bool) {
         let mut conditions = self.lock();
         if change(&mut conditions) {
+            conditions.note_stuck();
             let open =
                 conditions.phase == Phase::Running && !conditions.paused && conditions.target.is_none();
             self.open.store(open, Relaxed);
@@ -233,6 +245,7 @@ impl LaneState {
             reclaimed: counters.reclaimed.load(Relaxed),
             store_trouble,
             target_trouble,
+            stuck_for: self.lock().stuck.map(|since| since.elapsed()),
         }
     }
 }

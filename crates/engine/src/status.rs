@@ -1,5 +1,7 @@
 //! What a lane says of itself: for `/readyz`, the metrics, the console and `status`.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 /// Is the lane moving, and if not, why?
@@ -66,4 +68,7 @@ pub struct LaneStatus {
     /// The same for the target.
     #[serde(skip)]
     pub target_trouble: Option<String>,
+    /// How long the lane has been stalled, or its store away, without a break.
+    #[serde(skip)]
+    pub stuck_for: Option<Duration>,
 }

@@ -256,12 +256,15 @@ impl Database {
                 settings.listen_url = store.listen_url.as_ref().map(|url| url.reveal().to_owned());
                 settings.connections = store.connections.unwrap_or(settings.connections);
                 settings.acquire_timeout = patience;
+                settings.timeout = store.timeout.unwrap_or(settings.timeout);
+                settings.pooler = store.pooler;
                 postgres::Database::connect(&settings).map(Box::new).map(Self::Postgres)
             }
             StoreKind::Mysql => {
                 let mut settings = mysql::Settings::new(url);
                 settings.connections = store.connections.unwrap_or(settings.connections);
                 settings.acquire_timeout = patience;
+                settings.timeout = store.timeout.unwrap_or(settings.timeout);
                 mysql::Database::connect(&settings).map(Self::Mysql)
             }
             StoreKind::Sqlite => {

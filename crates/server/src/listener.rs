@@ -3,11 +3,12 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::serve::ListenerExt as _;
@@ -41,6 +42,7 @@ pub enum BindError {
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
+    stalled_after: Duration,
 }
 
 impl Listener {
@@ -51,7 +53,13 @@ impl Listener {
         };
         let socket = TcpListener::bind(address).await.map_err(refused)?;
         let address = socket.local_addr().map_err(refused)?;
-        Ok(Self { socket, address })
+        Ok(Self { socket, address, stalled_after: STALLED_AFTER })
+    }
+
+    /// How long a lane may be stalled before `/healthz` fails; zero: for ever.
+    #[must_use]
+    pub fn stalled_after(self, stalled_after: Duration) -> Self {
+        Self { stalled_after, ..self }
     }
 
     /// The address really bound: with port 0 the one that the system chose.
@@ -68,7 +76,9 @@ impl Listener {
         metrics: Metrics,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        let routes = routes(lanes, figures, api, metrics).into_make_service_with_connect_info::<SocketAddr>();
+        let liveness = Liveness { lanes: Arc::clone(&lanes), stalled_after: self.stalled_after };
+        let routes = routes(liveness, lanes, figures, api, metrics)
+            .into_make_service_with_connect_info::<SocketAddr>();
         // Answers are written whole: nothing is gained by holding their last part back.
         let socket = self.socket.tap_io(|stream| {
             stream.set_nodelay(true).ok();
@@ -86,14 +96,21 @@ pub enum Metrics {
     Key,
 }
 
-fn routes(lanes: Arc<dyn Lanes>, figures: Figures, api: Option<Api>, metrics: Metrics) -> Router {
+fn routes(
+    liveness: Liveness,
+    lanes: Arc<dyn Lanes>,
+    figures: Figures,
+    api: Option<Api>,
+    metrics: Metrics,
+) -> Router {
+    let health = Router::new().route("/healthz", get(healthz)).with_state(liveness);
     let readiness = Router::new().route("/readyz", get(readyz)).with_state(Ready { lanes, api: api.clone() });
     let door = api.clone().filter(|_| metrics == Metrics::Key);
     let open = metrics == Metrics::Open;
     let scrape = Router::new().route("/metrics", get(scraped)).with_state(Scrape { figures, door, open });
     let api = api.map(Api::into_routes).unwrap_or_default();
     Router::new()
-        .route("/healthz", get(healthz))
+        .merge(health)
         .merge(readiness)
         .merge(scrape)
         .merge(api)
@@ -108,9 +125,27 @@ struct Scrape {
     open: bool,
 }
 
-/// The process is up and its runtime turns. Says nothing of lanes: a restart would not help them.
-async fn healthz() -> &'static str {
-    "ok\n"
+/// How long a lane may be stalled before a restart is worth a try.
+const STALLED_AFTER: Duration = Duration::from_mins(5);
+
+#[derive(Clone)]
+struct Liveness {
+    lanes: Arc<dyn Lanes>,
+    stalled_after: Duration,
+}
+
+/// The process is up, its runtime turns, and no lane has been stuck for so long that only a restart may help.
+async fn healthz(State(liveness): State<Liveness>) -> Response {
+    let limit = liveness.stalled_after;
+    let lanes = if limit.is_zero() { Vec::new() } else { liveness.lanes.lanes() };
+    match lanes.into_iter().find(|lane| lane.stuck_for.is_some_and(|stuck| stuck >= limit)) {
+        None => "ok\n".into_response(),
+        Some(lane) => {
+            let text =
+                format!("lane {} has not moved for over {} s; see /readyz\n", lane.lane, limit.as_secs());
+            (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
+        }
+    }
 }
 
 async fn scraped(State(scrape): State<Scrape>, request: Parts) -> Response {

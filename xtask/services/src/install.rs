@@ -15,6 +15,7 @@ use crate::user::we_are_root;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     Postgres,
+    PgBouncer,
     MariaDb,
     SmtpSink,
     Aiosmtpd,
@@ -35,6 +36,7 @@ impl Need {
     fn package(self) -> &'static str {
         match self {
             Self::Postgres => "postgresql-15",
+            Self::PgBouncer => "pgbouncer",
             Self::MariaDb => "mariadb-server",
             Self::SmtpSink => "postfix",
             Self::Aiosmtpd => "python3-aiosmtpd",
@@ -55,6 +57,7 @@ impl Need {
     fn is_present(self) -> bool {
         match self {
             Self::Postgres => postgres_binaries().is_some(),
+            Self::PgBouncer => pgbouncer().is_file(),
             Self::MariaDb => mariadb_binary().is_file() && find("mariadb-install-db").is_some(),
             Self::SmtpSink => smtp_sink().is_file(),
             Self::Aiosmtpd => python_runs("import aiosmtpd"),
@@ -84,6 +87,10 @@ pub(crate) fn postgres_binaries() -> Option<PathBuf> {
         .collect();
     versions.sort();
     versions.pop().map(|(_, bin)| bin).or_else(|| Some(find("initdb")?.parent()?.to_owned()))
+}
+
+pub(crate) fn pgbouncer() -> PathBuf {
+    find("pgbouncer").unwrap_or_else(|| "/usr/sbin/pgbouncer".into())
 }
 
 pub(crate) fn mariadb_binary() -> PathBuf {

@@ -35,7 +35,9 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
     let figures = Figures::install()?;
     let listener = match desk.settings.server.listen {
-        Some(address) => Some(Listener::bind(address).await?),
+        Some(address) => {
+            Some(Listener::bind(address).await?.stalled_after(desk.settings.server.stalled_after))
+        }
         None => None,
     };
     let desk = Arc::new(desk);

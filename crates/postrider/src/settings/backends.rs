@@ -1,6 +1,9 @@
 //! `[stores.NAME]` and `[transports.NAME]`.
 
+use std::time::Duration;
+
 use postrider_seams::Secret;
+use postrider_store_postgres::Pooler;
 
 use super::keys::transport_options;
 use super::reader::{Found, Reader};
@@ -17,6 +20,10 @@ pub struct StoreSettings {
     /// A way around a transaction pooler, for notifications.
     pub listen_url: Option<Secret>,
     pub connections: Option<u32>,
+    /// The longest wait for an answer.
+    pub timeout: Option<Duration>,
+    /// What is between us and PostgreSQL; found out if not set.
+    pub pooler: Option<Pooler>,
 }
 
 /// Somewhere to deliver to.
@@ -39,13 +46,36 @@ impl StoreSettings {
         let password = reader.secret("password", References::All).map(|found| found.value);
         let listen_url = reader.secret("listen_url", References::All).map(|found| found.value);
         let connections = reader.count("connections", 2..=200);
+        let timeout = reader.duration("timeout", Duration::from_secs(1)..=Duration::from_mins(10));
+        let pooler = pooler(&mut reader);
         let kind = url.as_ref().and_then(|url| noted(&reader, url, StoreKind::of(url.value.reveal())));
         let whole = url.as_ref().and_then(|url| {
             noted(&reader, url, with_options(url.value.reveal(), None, password.as_ref(), &[]))
         });
+        if let (Some(found), Some(kind)) = (&pooler, kind)
+            && kind != StoreKind::Postgres
+        {
+            reader.wrong_at(found.place.clone(), reader.key("pooler"), "is for PostgreSQL alone");
+        }
+        let pooler = pooler.map(|found| found.value);
         reader.finish();
-        Some(Self { name, kind: kind?, url: whole?, listen_url, connections })
+        Some(Self { name, kind: kind?, url: whole?, listen_url, connections, timeout, pooler })
     }
+}
+
+fn pooler(reader: &mut Reader<'_>) -> Option<Found<Pooler>> {
+    let found = reader.text("pooler")?;
+    let value = match found.value.as_str() {
+        "none" => Pooler::None,
+        "session" => Pooler::Session,
+        "transaction" => Pooler::Transaction,
+        other => {
+            let text = format!("invalid value `{other}`: expected \"transaction\", \"session\" or \"none\"");
+            reader.wrong_at(found.place, reader.key("pooler"), text);
+            return None;
+        }
+    };
+    Some(Found { value, place: found.place })
 }
 
 impl TransportSettings {

@@ -14,6 +14,8 @@ pub struct Server {
     pub listen: Option<SocketAddr>,
     /// How long a drain may take before the rest is handed back.
     pub drain: Duration,
+    /// How long a lane may be stalled before `/healthz` fails; zero: for ever.
+    pub stalled_after: Duration,
     /// Who may read `/metrics`.
     pub metrics: Metrics,
     /// Where the API keeps what it needs.
@@ -41,6 +43,7 @@ impl Default for Server {
         Self {
             listen: Some(([127, 0, 0, 1], 8080).into()),
             drain: Duration::from_secs(25),
+            stalled_after: Duration::from_mins(5),
             metrics: Metrics::Open,
             api: ApiStore::OfJobs,
             payload_limit: 1 << 20,
@@ -58,6 +61,9 @@ impl Server {
         }
         if let Some(drain) = reader.duration("drain", Duration::ZERO..=Duration::from_hours(1)) {
             server.drain = drain;
+        }
+        if let Some(stalled) = reader.duration("stalled_after", Duration::ZERO..=Duration::from_hours(24)) {
+            server.stalled_after = stalled;
         }
         if let Some(metrics) = reader.parsed("metrics", metrics) {
             server.metrics = metrics;

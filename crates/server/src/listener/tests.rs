@@ -38,6 +38,7 @@ fn status(lane: &str, health: Health) -> LaneStatus {
         reclaimed: 0,
         store_trouble: None,
         target_trouble: None,
+        stuck_for: None,
     }
 }
 
@@ -78,11 +79,11 @@ async fn ready_only_when_every_lane_is() {
 
     lanes.lock().unwrap()[1].health = Health::Stalled { reason: "nothing moved for 5m".to_owned() };
     assert_eq!(get(address, "/readyz").await.code, 503);
-    assert_eq!(
-        get(address, "/healthz").await.code,
-        200,
-        "a stalled lane is no reason to restart the process"
-    );
+    lanes.lock().unwrap()[1].stuck_for = Some(std::time::Duration::from_secs(299));
+    assert_eq!(get(address, "/healthz").await.code, 200, "a short stall is no reason to restart the process");
+    lanes.lock().unwrap()[1].stuck_for = Some(std::time::Duration::from_mins(5));
+    let answer = get(address, "/healthz").await;
+    assert_eq!((answer.code, answer.body.contains("lane bulk")), (503, true), "{}", answer.body);
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ fn status(delivered: u64, failed: u64, health: Health) -> LaneStatus {
         reclaimed: 0,
         store_trouble: None,
         target_trouble: None,
+        stuck_for: None,
     }
 }
 

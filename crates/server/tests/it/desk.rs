@@ -47,6 +47,7 @@ impl LaneControl for Lanes {
             reclaimed: 7,
             store_trouble: None,
             target_trouble: None,
+            stuck_for: None,
         }]
     }
 

@@ -8,13 +8,15 @@ use std::time::Duration;
 use postrider_contract::Contract;
 use postrider_seams::store::{Class, Error};
 use postrider_sql::run::Opened;
+use postrider_sql::run::pool::{Limits, Pool};
 use postrider_sql::run::store::SqlStore;
 use postrider_sql::{Dialect, bind};
-use sqlx::mysql::{MySqlConnectOptions, MySqlPool, MySqlPoolOptions};
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
+use sqlx::ConnectOptions as _;
+use sqlx::mysql::MySqlConnectOptions;
 
 use crate::error::{self, Place};
 use crate::migrate::Migration;
+use crate::session::Connector;
 use crate::shape;
 use crate::store::{MysqlStore, MysqlTable};
 
@@ -24,14 +26,6 @@ const BATCH: usize = 256;
 /// The first versions with SKIP LOCKED.
 const OLDEST_MYSQL: Version = Version(8, 0, 1);
 const OLDEST_MARIADB: Version = Version(10, 6, 0);
-
-/// What a session must be, whatever the server's settings: no gap locks (they stop producers' inserts), and literals
-/// that mean what the renderer meant (backslash escapes, double quotes are text, assignments from left to right).
-const SESSION: [&str; 2] = [
-    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-    "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', \
-     SESSION innodb_lock_wait_timeout = 10, SESSION autocommit = 1",
-];
 
 /// How to reach a database.
 #[derive(Clone)]
@@ -44,7 +38,15 @@ pub struct Settings {
     pub instance: String,
     /// The longest wait for a connection.
     pub acquire_timeout: Duration,
+    /// The longest wait for an answer, of calls that move rows. Maintenance and inspection have [`PATIENT`] times as long.
+    pub timeout: Duration,
 }
+
+/// The longest that one attempt to connect may take.
+const CONNECT: Duration = Duration::from_secs(3);
+
+/// Calls that may take long have so many times the timeout.
+const PATIENT: u32 = 4;
 
 impl Settings {
     pub fn new(url: impl Into<String>) -> Self {
@@ -53,6 +55,7 @@ impl Settings {
             connections: 8,
             instance: bind::instance_id(),
             acquire_timeout: Duration::from_secs(5),
+            timeout: Duration::from_secs(8),
         }
     }
 }
@@ -64,6 +67,7 @@ impl fmt::Debug for Settings {
             .field("connections", &self.connections)
             .field("instance", &self.instance)
             .field("acquire_timeout", &self.acquire_timeout)
+            .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }
 }
@@ -71,12 +75,14 @@ impl fmt::Debug for Settings {
 /// One database; every lane on it shares its pool.
 #[derive(Clone)]
 pub struct Database {
-    pub(crate) pool: MySqlPool,
+    pub(crate) pool: Pool<Connector>,
     pub(crate) instance: Arc<str>,
     pub(crate) place: Place,
-    connections: u32,
-    /// The longest wait for a connection.
-    patience: Duration,
+    /// The longest wait for an answer.
+    pub(crate) deadline: Duration,
+    /// The same for calls that may take long.
+    pub(crate) patience: Duration,
+    pub(crate) connections: u32,
 }
 
 impl Database {
@@ -85,22 +91,17 @@ impl Database {
         let options = options(&settings.url)?;
         let place = Place::new(&options);
         let connections = settings.connections.max(1);
-        let pool = MySqlPoolOptions::new()
-            .max_connections(connections)
-            .acquire_timeout(settings.acquire_timeout)
-            // A dead connection shows itself as a transient error; a ping before each statement costs a round trip.
-            .test_before_acquire(false)
-            .after_connect(|connection, _| {
-                Box::pin(async move {
-                    for statement in SESSION {
-                        connection.execute(statement).await?;
-                    }
-                    Ok(())
-                })
-            })
-            .connect_lazy_with(options);
-        let (instance, patience) = (Arc::from(settings.instance.as_str()), settings.acquire_timeout);
-        Ok(Self { pool, instance, place, connections, patience })
+        let (deadline, patience) = (settings.timeout, settings.timeout * PATIENT);
+        let limits = Limits {
+            connections,
+            acquire: settings.acquire_timeout,
+            connect: CONNECT,
+            lifetime: Some(Duration::from_mins(30)),
+            idle: Some(Duration::from_mins(10)),
+        };
+        let pool = Pool::new(Connector::new(options, deadline, patience), limits);
+        let instance = Arc::from(settings.instance.as_str());
+        Ok(Self { pool, instance, place, deadline, patience, connections })
     }
 
     /// Opens a contract's table for one stage: reads its columns, renders its statements. `lane` names the lane in
@@ -141,23 +142,14 @@ impl Database {
 
     /// What the server calls itself.
     pub(crate) async fn version(&self) -> Result<String, Error> {
-        sqlx::query_scalar("SELECT CAST(VERSION() AS CHAR)")
-            .fetch_one(&self.pool)
-            .await
-            .map_err(|cause| error::classify(&self.place, "connect", cause))
+        let found: Vec<(String,)> =
+            self.all("connect", sqlx::query("SELECT CAST(VERSION() AS CHAR)")).await?;
+        Ok(found.into_iter().next().map(|(version,)| version).unwrap_or_default())
     }
 
-    /// Connects once where nothing is connected yet: to a server that is away the pool would go on trying until its
-    /// time is up, and could not say why.
+    /// Fails at once, with the reason, where the server can't be reached.
     pub(crate) async fn reach(&self) -> Result<(), Error> {
-        if self.pool.size() > 0 {
-            return Ok(());
-        }
-        let failed = |cause| error::classify(&self.place, "connect", cause);
-        let options = self.pool.connect_options();
-        let connected = tokio::time::timeout(self.patience, options.connect()).await;
-        let connection = connected.map_err(|_| failed(sqlx::Error::PoolTimedOut))?.map_err(failed)?;
-        connection.close().await.map_err(failed)
+        self.pool.reach().await.map_err(|cause| error::classify(&self.place, "connect", cause))
     }
 
     async fn refuse_old(&self) -> Result<(), Error> {
@@ -212,7 +204,7 @@ fn options(url: &str) -> Result<MySqlConnectOptions, Error> {
         let text = "the store's URL names no database: it should be mysql://user:password@host:3306/database";
         return Err(Error::new(Class::Misconfigured, text));
     }
-    // sqlx itself asks for UTC and utf8mb4; the rest is ours (see SESSION).
+    // sqlx itself asks for UTC and utf8mb4; the rest is ours (`session.rs`).
     Ok(options.pipes_as_concat(false).no_engine_substitution(false).disable_statement_logging())
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::time::Duration;
 
 use postrider_seams::store::{Class, Error};
 use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError};
@@ -60,11 +61,11 @@ fn number_class(number: u16) -> Class {
         // Access denied (user, database, table, column, privilege), host not allowed, login method not supported.
         1044 | 1045 | 1130 | 1142 | 1143 | 1227 | 1251 | 1698
         // Unknown database, table, column, function; a view that lost its table.
-        | 1049 | 1054 | 1146 | 1305 | 1356
-        // A read-only server.
-        | 1290 | 1792 | 1836 => Class::Misconfigured,
+        | 1049 | 1054 | 1146 | 1305 | 1356 => Class::Misconfigured,
+        // A read-only server or session: during a fail-over the old primary becomes a replica before the address changes.
+        1290 | 1792 | 1836
         // Lock wait, deadlock, changed since it was read.
-        1205 | 1213 | 1020
+        | 1205 | 1213 | 1020
         // Too many connections, shutdown, killed, interrupted, time limit, network trouble as the server saw it.
         | 1040 | 1203 | 1226 | 1053 | 1077 | 1079 | 1152 | 1158..=1161 | 1184 | 1317 | 1927 | 1969 | 3024 | 4031
         // Disk or table full.
@@ -75,6 +76,9 @@ fn number_class(number: u16) -> Class {
 
 fn advice(cause: &sqlx::Error) -> Option<&'static str> {
     if let sqlx::Error::Io(inner) = cause {
+        if inner.kind() == ErrorKind::TimedOut {
+            return Some("is the server overloaded, or has it become unreachable?");
+        }
         let away = matches!(inner.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound);
         return away.then_some("is the server up, and are host and port in the store's URL right?");
     }
@@ -83,7 +87,9 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
         1045 | 1698 => Some("check user and password in the store's URL"),
         1049 => Some("create the database, or correct its name in the store's URL"),
         1044 | 1142 | 1143 | 1227 => Some("grant it to this user"),
-        1290 | 1792 | 1836 => Some("this server is read-only: point the store at the primary"),
+        1290 | 1792 | 1836 => Some(
+            "this server is read-only: a replica, or a primary during a fail-over; the store needs the primary",
+        ),
         _ => None,
     }
 }
@@ -92,6 +98,29 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
 pub fn number(cause: &sqlx::Error) -> Option<u16> {
     let inner = cause.as_database_error()?;
     inner.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number)
+}
+
+/// No answer came in time: the peer may be gone.
+pub fn no_answer(within: Duration) -> sqlx::Error {
+    let text = format!("no answer within {} s", within.as_secs_f64());
+    sqlx::Error::Io(std::io::Error::new(ErrorKind::TimedOut, text))
+}
+
+/// Did only the statement fail, so that the session is as good as before? Not where the server ends the session, or where
+/// it has become read-only: the next one may lead to a server that is not.
+pub fn leaves_the_session(cause: &sqlx::Error) -> bool {
+    let is_lost = |number| {
+        matches!(number, 1053 | 1077 | 1079 | 1152 | 1158..=1161 | 1184 | 1290 | 1792 | 1836 | 1927 | 4031)
+    };
+    number(cause).is_some_and(|number| !is_lost(number))
+}
+
+/// Is the server about to accept connections, as far as can be seen?
+pub fn is_starting(cause: &sqlx::Error) -> bool {
+    match cause {
+        sqlx::Error::Io(inner) => inner.kind() == ErrorKind::ConnectionRefused,
+        _ => matches!(number(cause), Some(1040 | 1203)),
+    }
 }
 
 /// Did two transactions collide, so that running this one again is all there is to do?

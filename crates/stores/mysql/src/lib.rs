@@ -9,6 +9,7 @@ mod error;
 mod migrate;
 mod plain;
 mod script;
+mod session;
 mod shape;
 mod store;
 mod suppressions;

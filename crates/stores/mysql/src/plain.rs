@@ -6,10 +6,11 @@ use postrider_sql::plain::{Answer, Answers, Arg, Plain, Statement};
 use postrider_sql::run::Patience;
 use postrider_sql::{Dialect, bind};
 use sqlx::mysql::MySqlConnection;
-use sqlx::{AssertSqlSafe, Either, Executor as _};
+use sqlx::{AssertSqlSafe, Connection as _, Either, Executor as _};
 
 use crate::connect::Database;
 use crate::script::values;
+use crate::session::rolled_back;
 
 impl Plain for Database {
     fn dialect(&self) -> Dialect {
@@ -33,20 +34,31 @@ impl Database {
         }
     }
 
-    /// A single statement is a transaction by itself.
     async fn try_transact(&self, statements: &[Statement]) -> Result<Vec<Answer>, sqlx::Error> {
-        if let [statement] = statements {
-            let mut connection = self.pool.acquire().await?;
-            return Ok(vec![answered(&mut connection, statement).await?]);
-        }
-        let mut transaction = self.pool.begin().await?;
-        let mut answers = Vec::with_capacity(statements.len());
-        for statement in statements {
-            answers.push(answered(&mut transaction, statement).await?);
-        }
-        transaction.commit().await?;
-        Ok(answers)
+        let mut lease = self.pool.acquire().await?;
+        let outcome = lease.bound(self.patience).run(transact_on(&mut lease, statements)).await;
+        lease.end(outcome)
     }
+}
+
+/// A single statement is a transaction by itself.
+async fn transact_on(
+    connection: &mut MySqlConnection,
+    statements: &[Statement],
+) -> Result<Vec<Answer>, sqlx::Error> {
+    if let [statement] = statements {
+        return Ok(vec![answered(connection, statement).await?]);
+    }
+    let mut transaction = connection.begin().await?;
+    let mut answers = Vec::with_capacity(statements.len());
+    for statement in statements {
+        match answered(&mut transaction, statement).await {
+            Ok(answer) => answers.push(answer),
+            Err(cause) => return Err(rolled_back(transaction, cause).await),
+        }
+    }
+    transaction.commit().await?;
+    Ok(answers)
 }
 
 async fn answered(connection: &mut MySqlConnection, statement: &Statement) -> Result<Answer, sqlx::Error> {

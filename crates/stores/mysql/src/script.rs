@@ -7,10 +7,14 @@ use postrider_sql::run::{Done, Patience, Progress, Run};
 use postrider_sql::{Bind, Dialect, Script, Step, Yields};
 use sqlx::mysql::{MySql, MySqlArguments, MySqlConnection, MySqlRow, MySqlTypeInfo};
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Column as _, Executor as _, Row as _, Type, TypeInfo as _, ValueRef as _};
+use sqlx::{
+    AssertSqlSafe, Column as _, Connection as _, Executor as _, FromRow, Row as _, Type, TypeInfo as _,
+    ValueRef as _,
+};
 
 use crate::connect::Database;
 use crate::error;
+use crate::session::rolled_back;
 
 impl Run for Database {
     fn dialect(&self) -> Dialect {
@@ -19,6 +23,10 @@ impl Run for Database {
 
     fn owner(&self) -> &str {
         &self.instance
+    }
+
+    fn unhurried(&self) -> Self {
+        Self { deadline: self.patience, ..self.clone() }
     }
 
     async fn run_all(&self, doing: &str, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, Error> {
@@ -40,7 +48,7 @@ impl Run for Database {
         let mut patience = Patience::default();
         loop {
             let query = args.iter().cloned().fold(sqlx::query(sql), one);
-            match query.fetch_all(&self.pool).await {
+            match self.fetch(query).await {
                 Ok(rows) => return Ok(Some(rows.iter().map(values).collect())),
                 Err(cause) if error::is_missing_table(&cause) => return Ok(None),
                 Err(cause) => self.bear(&mut patience, doing, cause).await?,
@@ -61,22 +69,50 @@ impl Database {
         ended.map_err(|cause| error::classify(&self.place, doing, cause))
     }
 
-    /// A single statement is a transaction by itself.
     async fn try_run(&self, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, sqlx::Error> {
-        if let [(script, given)] = scripts
-            && script.steps.len() == 1
-        {
-            let mut connection = self.pool.acquire().await?;
-            return Ok(vec![run_steps(&mut connection, &script.steps, given).await?]);
-        }
-        let mut transaction = self.pool.begin().await?;
-        let mut done = Vec::with_capacity(scripts.len());
-        for (script, given) in scripts {
-            done.push(run_steps(&mut transaction, &script.steps, given).await?);
-        }
-        transaction.commit().await?;
-        Ok(done)
+        let mut lease = self.pool.acquire().await?;
+        let outcome = lease.bound(self.deadline).run(run_on(&mut lease, scripts)).await;
+        lease.end(outcome)
     }
+
+    /// The rows of one statement.
+    async fn fetch(&self, query: MyQuery) -> Result<Vec<MySqlRow>, sqlx::Error> {
+        let mut lease = self.pool.acquire().await?;
+        let outcome = lease.bound(self.deadline).run(lease.fetch_all(query)).await;
+        lease.end(outcome)
+    }
+
+    /// What a query of the catalog answers.
+    pub(crate) async fn all<O>(&self, doing: &str, query: MyQuery) -> Result<Vec<O>, Error>
+    where
+        O: for<'r> FromRow<'r, MySqlRow> + Send + Unpin,
+    {
+        let rows = self.unhurried().fetch(query).await;
+        let read = rows.and_then(|rows| rows.iter().map(O::from_row).collect());
+        read.map_err(|cause| error::classify(&self.place, doing, cause))
+    }
+}
+
+/// A single statement is a transaction by itself.
+async fn run_on(
+    connection: &mut MySqlConnection,
+    scripts: &[(&Script, Given<'_>)],
+) -> Result<Vec<Done>, sqlx::Error> {
+    if let [(script, given)] = scripts
+        && script.steps.len() == 1
+    {
+        return Ok(vec![run_steps(connection, &script.steps, given).await?]);
+    }
+    let mut transaction = connection.begin().await?;
+    let mut done = Vec::with_capacity(scripts.len());
+    for (script, given) in scripts {
+        match run_steps(&mut transaction, &script.steps, given).await {
+            Ok(one) => done.push(one),
+            Err(cause) => return Err(rolled_back(transaction, cause).await),
+        }
+    }
+    transaction.commit().await?;
+    Ok(done)
 }
 
 async fn run_steps(

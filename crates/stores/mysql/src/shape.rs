@@ -7,7 +7,6 @@ use postrider_sql::run::migrate::{Found, gathered};
 use postrider_sql::{Shape, ShapeColumn, own};
 
 use crate::connect::Database;
-use crate::error;
 
 /// The columns in order.
 const COLUMNS: &str = "SELECT CAST(column_name AS CHAR), CAST(column_type AS CHAR), \
@@ -41,12 +40,8 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
 type Described = (String, String, Option<String>, bool, bool);
 
 async fn columns(database: &Database, schema: Option<&str>, table: &str) -> Result<Vec<ShapeColumn>, Error> {
-    let found: Vec<Described> = sqlx::query_as(COLUMNS)
-        .bind(schema.map(str::to_owned))
-        .bind(table.to_owned())
-        .fetch_all(&database.pool)
-        .await
-        .map_err(|cause| error::classify(&database.place, "read the table's columns", cause))?;
+    let query = sqlx::query(COLUMNS).bind(schema.map(str::to_owned)).bind(table.to_owned());
+    let found: Vec<Described> = database.all("read the table's columns", query).await?;
     let column = |(name, sql_type, collation, nullable, has_default): Described| ShapeColumn {
         name,
         sql_type,
@@ -69,12 +64,8 @@ pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Er
 }
 
 async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>, Error> {
-    let rows: Vec<(String, Option<String>)> = sqlx::query_as(INDEXES)
-        .bind(contract.table.schema.clone())
-        .bind(contract.table.name.clone())
-        .fetch_all(&database.pool)
-        .await
-        .map_err(|cause| error::classify(&database.place, "read the table's indexes", cause))?;
+    let query = sqlx::query(INDEXES).bind(contract.table.schema.clone()).bind(contract.table.name.clone());
+    let rows: Vec<(String, Option<String>)> = database.all("read the table's indexes", query).await?;
     // There are no partial ones here.
     Ok(gathered(rows.into_iter().map(|(name, column)| (name, false, column))))
 }

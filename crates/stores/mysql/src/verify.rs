@@ -22,12 +22,13 @@ impl MysqlTable {
     pub(crate) async fn verified(&self) -> Result<Vec<Finding>, Error> {
         let version = self.database.version().await?;
         let name = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
+        let patient = self.database.unhurried();
         let facts = Facts {
             server: format!("{name} {version}"),
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing(Options::default()).await?,
-            duplicates: self.opened.duplicates(&self.database).await?,
-            strange: self.opened.strange(&self.database).await?,
+            duplicates: self.opened.duplicates(&patient).await?,
+            strange: self.opened.strange(&patient).await?,
             notifies: false,
             own_tables: shape::own_tables(&self.database).await? == [true; 4],
         };

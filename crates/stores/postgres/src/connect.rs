@@ -8,13 +8,14 @@ use std::time::Duration;
 use postrider_contract::Contract;
 use postrider_seams::store::{Class, Error};
 use postrider_sql::run::Opened;
+use postrider_sql::run::pool::{Limits, Pool};
 use postrider_sql::run::store::SqlStore;
 use postrider_sql::{Dialect, bind};
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
+use sqlx::postgres::PgConnectOptions;
 
 use crate::error::Place;
 use crate::migrate::Migration;
+use crate::session::{Connector, Pooler};
 use crate::store::{PostgresStore, PostgresTable};
 use crate::wake::Waker;
 use crate::{error, shape};
@@ -38,9 +39,17 @@ pub struct Settings {
     pub instance: String,
     /// The longest wait for a connection.
     pub acquire_timeout: Duration,
-    /// The longest that one statement may run.
-    pub statement_timeout: Duration,
+    /// The longest wait for an answer, of calls that move rows. Maintenance and inspection have [`PATIENT`] times as long.
+    pub timeout: Duration,
+    /// What is between us and the server; found out if not set.
+    pub pooler: Option<Pooler>,
 }
+
+/// The longest that one attempt to connect may take.
+const CONNECT: Duration = Duration::from_secs(3);
+
+/// Calls that may take long have so many times the timeout.
+const PATIENT: u32 = 4;
 
 impl Settings {
     pub fn new(url: impl Into<String>) -> Self {
@@ -50,7 +59,8 @@ impl Settings {
             connections: 8,
             instance: bind::instance_id(),
             acquire_timeout: Duration::from_secs(5),
-            statement_timeout: Duration::from_secs(30),
+            timeout: Duration::from_secs(8),
+            pooler: None,
         }
     }
 }
@@ -62,7 +72,8 @@ impl fmt::Debug for Settings {
             .field("connections", &self.connections)
             .field("instance", &self.instance)
             .field("acquire_timeout", &self.acquire_timeout)
-            .field("statement_timeout", &self.statement_timeout)
+            .field("timeout", &self.timeout)
+            .field("pooler", &self.pooler)
             .finish_non_exhaustive()
     }
 }
@@ -70,35 +81,39 @@ impl fmt::Debug for Settings {
 /// One database; every lane on it shares its pool.
 #[derive(Clone)]
 pub struct Database {
-    pub(crate) pool: PgPool,
-    pub(crate) listen: PgConnectOptions,
+    pub(crate) pool: Pool<Connector>,
+    /// A way past a pooler, for LISTEN.
+    pub(crate) listen: Option<PgConnectOptions>,
     pub(crate) instance: Arc<str>,
     pub(crate) place: Place,
-    connections: u32,
-    /// The longest wait for a connection.
-    patience: Duration,
+    /// The longest wait for an answer.
+    pub(crate) deadline: Duration,
+    /// The same for calls that may take long.
+    pub(crate) patience: Duration,
+    pub(crate) connections: u32,
 }
 
 impl Database {
     /// Reads the settings; connects when first asked to do something, not here.
     pub fn connect(settings: &Settings) -> Result<Self, Error> {
-        let options = options(&settings.url, settings)?;
-        let listen = match &settings.listen_url {
-            Some(url) => self::options(url, settings)?,
-            None => options.clone(),
-        };
+        let options = options(&settings.url)?;
         let place = Place::new(&options);
-        let pool = PgPoolOptions::new()
-            .max_connections(settings.connections.max(1))
-            .acquire_timeout(settings.acquire_timeout)
-            // A dead connection shows itself as a transient error; a ping before each statement would double the
-            // round trips of every claim.
-            .test_before_acquire(false)
-            .after_connect(|connection, _| Box::pin(take_bytes_as_they_are(connection)))
-            .connect_lazy_with(options);
+        let (deadline, patience) = (settings.timeout, settings.timeout * PATIENT);
+        let listen = settings.listen_url.as_deref().map(self::options).transpose()?;
+        let listen =
+            listen.map(|options| Connector::new(options, None, deadline, patience).plain_options().clone());
+        let connector = Connector::new(options, settings.pooler, deadline, patience);
+        let connections = settings.connections.max(1);
+        let limits = Limits {
+            connections,
+            acquire: settings.acquire_timeout,
+            connect: CONNECT,
+            lifetime: Some(Duration::from_mins(30)),
+            idle: Some(Duration::from_mins(10)),
+        };
         let instance = Arc::from(settings.instance.as_str());
-        let (connections, patience) = (settings.connections.max(1), settings.acquire_timeout);
-        Ok(Self { pool, listen, instance, place, connections, patience })
+        let pool = Pool::new(connector, limits);
+        Ok(Self { pool, listen, instance, place, deadline, patience, connections })
     }
 
     /// Opens a contract's table for one stage: reads its columns, renders its statements. `lane` names the lane in
@@ -139,24 +154,14 @@ impl Database {
         self.pool.close().await;
     }
 
-    /// Connects once where nothing is connected yet: to a server that is away the pool would go on trying until its
-    /// time is up, and could not say why.
+    /// Fails at once, with the reason, where the server can't be reached.
     pub(crate) async fn reach(&self) -> Result<(), Error> {
-        if self.pool.size() > 0 {
-            return Ok(());
-        }
-        let failed = |cause| error::classify(&self.place, "connect", cause);
-        let options = self.pool.connect_options();
-        let connected = tokio::time::timeout(self.patience, options.connect()).await;
-        let connection = connected.map_err(|_| failed(sqlx::Error::PoolTimedOut))?.map_err(failed)?;
-        connection.close().await.map_err(failed)
+        self.pool.reach().await.map_err(|cause| error::classify(&self.place, "connect", cause))
     }
 
     async fn refuse_old(&self) -> Result<(), Error> {
-        let version: i32 = sqlx::query_scalar("SELECT current_setting('server_version_num')::int")
-            .fetch_one(&self.pool)
-            .await
-            .map_err(|cause| error::classify(&self.place, "connect", cause))?;
+        let query = sqlx::query("SELECT current_setting('server_version_num')::int");
+        let (version,): (i32,) = self.one("connect", query).await?;
         if version / 10_000 < OLDEST {
             let found = version / 10_000;
             return Err(Error::new(
@@ -189,34 +194,13 @@ impl Database {
     }
 }
 
-/// A database without an encoding of its own (SQL_ASCII) may hold bytes that are no UTF-8. Asked for UTF-8, the server
-/// would refuse a whole claim because of one such row; asked for the bytes, that row alone is found unreadable.
-async fn take_bytes_as_they_are(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    let ask = "SELECT set_config('client_encoding', 'SQL_ASCII', false) \
-               WHERE current_setting('server_encoding') = 'SQL_ASCII'";
-    connection.execute(ask).await.map(|_| ())
-}
-
-fn options(url: &str, settings: &Settings) -> Result<PgConnectOptions, Error> {
+fn options(url: &str) -> Result<PgConnectOptions, Error> {
     // The parser's own message may quote parts of the URL, and so of the password.
-    let options = PgConnectOptions::from_str(url).map_err(|_| {
+    PgConnectOptions::from_str(url).map_err(|_| {
         Error::new(
             Class::Misconfigured,
             "the store's URL can't be read: it should be postgres://user:password@host:5432/database \
              (special characters in the password are percent-encoded)",
         )
-    })?;
-    let millis = settings.statement_timeout.as_millis().to_string();
-    // sqlx itself asks for UTC and UTF-8. Custom plans: the statements' literals must meet the partial indexes, and
-    // a generic plan made on an empty table would stay when it is full. No bitmaps: our statements read an index in its
-    // order and stop early, while a bitmap of a long group reads and sorts all of it. No JIT: they are short.
-    let session = [
-        ("default_transaction_isolation", "read committed"),
-        ("plan_cache_mode", "force_custom_plan"),
-        ("enable_bitmapscan", "off"),
-        ("jit", "off"),
-        ("statement_timeout", millis.as_str()),
-        ("idle_in_transaction_session_timeout", "60000"),
-    ];
-    Ok(options.application_name("postrider").options(session).disable_statement_logging())
+    })
 }

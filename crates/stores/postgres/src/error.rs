@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::time::Duration;
 
 use postrider_seams::store::{Class, Error};
 use sqlx::postgres::PgConnectOptions;
@@ -60,10 +61,13 @@ fn class(cause: &sqlx::Error) -> Class {
 
 fn code_class(code: &str) -> Class {
     match code {
-        // Undefined table, column, function, schema; privileges; a read-only replica.
-        "42P01" | "42703" | "42883" | "3F000" | "3D000" | "42501" | "25006" | "0LP01" => Class::Misconfigured,
-        // Serialization failure, deadlock, lock not available, statement cancelled by its timeout.
-        "40001" | "40P01" | "55P03" | "57014" => Class::Transient,
+        // Undefined table, column, function, schema; privileges.
+        "42P01" | "42703" | "42883" | "3F000" | "3D000" | "42501" | "0LP01" => Class::Misconfigured,
+        // Serialization failure, deadlock, lock not available, statement cancelled by its timeout, a transaction that
+        // was idle for too long, a statement that another session of a pooler has replaced.
+        "40001" | "40P01" | "55P03" | "57014" | "25P03" | "26000"
+        // A read-only session: during a fail-over the old primary becomes a replica before the address changes.
+        | "25006" => Class::Transient,
         _ => match code.get(..2) {
             Some("28") => Class::Misconfigured,
             // Connection exceptions, shutdown and start-up, out of resources, input/output of the server itself.
@@ -75,6 +79,9 @@ fn code_class(code: &str) -> Class {
 
 fn advice(cause: &sqlx::Error) -> Option<&'static str> {
     if let sqlx::Error::Io(inner) = cause {
+        if inner.kind() == ErrorKind::TimedOut {
+            return Some("is the server overloaded, or has it become unreachable?");
+        }
         let away = matches!(inner.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound);
         return away.then_some("is the server up, and are host and port in the store's URL right?");
     }
@@ -83,7 +90,9 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
         "28P01" | "28000" => Some("check user and password in the store's URL"),
         "3D000" => Some("create the database, or correct its name in the store's URL"),
         "42501" => Some("grant it to this user"),
-        "25006" => Some("this server is read-only: point the store at the primary"),
+        "25006" => Some(
+            "this server is read-only: a replica, or a primary during a fail-over; the store needs the primary",
+        ),
         _ => None,
     }
 }
@@ -93,9 +102,38 @@ pub fn code(cause: &sqlx::Error) -> Option<String> {
     cause.as_database_error().and_then(sqlx::error::DatabaseError::code).map(std::borrow::Cow::into_owned)
 }
 
-/// Did two transactions collide, so that running this one again is all there is to do?
+/// Did two transactions collide, so that running this one again is all there is to do? The same holds for an unnamed
+/// statement that was lost (26000): the driver asks for the names of the types it meets first in between.
 pub fn is_collision(cause: &sqlx::Error) -> bool {
-    matches!(code(cause).as_deref(), Some("40001" | "40P01"))
+    matches!(code(cause).as_deref(), Some("40001" | "40P01" | "26000"))
+}
+
+/// No answer came in time: the peer may be gone.
+pub fn no_answer(within: Duration) -> sqlx::Error {
+    let text = format!("no answer within {} s", within.as_secs_f64());
+    sqlx::Error::Io(std::io::Error::new(ErrorKind::TimedOut, text))
+}
+
+/// Did only the statement fail, so that the session is as good as before? Not where the server ends the session, or where
+/// it has become read-only: the next one may lead to a server that is not.
+pub fn leaves_the_session(cause: &sqlx::Error) -> bool {
+    let is_lost =
+        |code: &str| code.starts_with("08") || code.starts_with("57P") || matches!(code, "25006" | "25P03");
+    code(cause).is_some_and(|code| !is_lost(&code))
+}
+
+/// Is the server about to accept connections, as far as can be seen?
+pub fn is_starting(cause: &sqlx::Error) -> bool {
+    match cause {
+        sqlx::Error::Io(inner) => inner.kind() == ErrorKind::ConnectionRefused,
+        _ => matches!(code(cause).as_deref(), Some("57P03" | "53300")),
+    }
+}
+
+/// A pooler's answer to settings in the start-up message.
+pub fn is_unknown_startup_parameter(cause: &sqlx::Error) -> bool {
+    code(cause).as_deref() == Some("08P01")
+        && cause.as_database_error().is_some_and(|inner| inner.message().contains("startup parameter"))
 }
 
 /// Is it a table that is not there?

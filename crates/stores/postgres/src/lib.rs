@@ -9,6 +9,7 @@ mod error;
 mod migrate;
 mod plain;
 mod script;
+mod session;
 mod shape;
 mod store;
 mod suppressions;
@@ -17,4 +18,5 @@ mod wake;
 
 pub use connect::{Database, Settings};
 pub use migrate::Migration;
+pub use session::Pooler;
 pub use store::{PostgresStore, PostgresTable};

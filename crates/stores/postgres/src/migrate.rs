@@ -1,5 +1,7 @@
 //! Creating the table, or adding what an existing one lacks.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use postrider_contract::Contract;
 use postrider_seams::migrate::{Migrate, Options};
@@ -9,10 +11,15 @@ use postrider_sql::{Dialect, ddl};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, PgConnection};
 
 use crate::connect::Database;
+use crate::session::rolled_back;
 use crate::{error, shape, wake};
 
 /// Two that migrate at once go one after the other. The number means nothing but us.
-const LOCK: &str = "SELECT pg_advisory_lock(7305812)";
+const BEGIN: &str = "BEGIN; SET LOCAL TimeZone = 'UTC'; SET LOCAL statement_timeout = 0; \
+    SELECT pg_advisory_xact_lock(7305812)";
+
+/// The longest wait for the connection.
+const CONNECT: Duration = Duration::from_secs(5);
 
 /// One contract's table, whether it is there or not.
 pub struct Migration {
@@ -31,12 +38,13 @@ impl Migration {
         migrate::missing(&self.contract, Dialect::Postgres, &found, options)
     }
 
+    /// On a connection of its own: an index on a large table takes longer than a call may elsewhere. Each statement has its
+    /// own transaction, with a lock that a pooler does not lose.
     async fn run_all(&self, statements: Vec<String>) -> Result<Vec<String>, Error> {
         let failed = |cause| error::classify(&self.database.place, "migrate", cause);
-        // A connection of its own: an index on a large table takes longer than a statement may elsewhere.
-        let options = (*self.database.pool.connect_options()).clone();
-        let mut connection = options.options([("statement_timeout", "0")]).connect().await.map_err(failed)?;
-        connection.execute(LOCK).await.map_err(failed)?;
+        let options = self.database.pool.connector().plain_options();
+        let connected = tokio::time::timeout(CONNECT, options.connect()).await;
+        let mut connection = connected.map_err(|_| failed(sqlx::Error::PoolTimedOut))?.map_err(failed)?;
         let mut ran = Vec::new();
         for statement in statements {
             ran.extend(self.run_one(&mut connection, statement).await?);
@@ -50,8 +58,8 @@ impl Migration {
         connection: &mut PgConnection,
         statement: String,
     ) -> Result<Option<String>, Error> {
-        match connection.execute(AssertSqlSafe(statement.as_str())).await {
-            Ok(_) => Ok(Some(statement)),
+        match try_one(connection, &statement).await {
+            Ok(()) => Ok(Some(statement)),
             Err(cause) => match error::code(&cause).as_deref() {
                 // Somebody else has made it meanwhile: table, column, index, trigger.
                 Some("42P07" | "42701" | "42710") => Ok(None),
@@ -59,6 +67,14 @@ impl Migration {
                 _ => Err(error::classify(&self.database.place, "migrate", cause)),
             },
         }
+    }
+}
+
+async fn try_one(connection: &mut PgConnection, statement: &str) -> Result<(), sqlx::Error> {
+    let mut transaction = connection.begin_with(BEGIN).await?;
+    match transaction.execute(AssertSqlSafe(statement)).await {
+        Ok(_) => transaction.commit().await,
+        Err(cause) => Err(rolled_back(transaction, cause).await),
     }
 }
 

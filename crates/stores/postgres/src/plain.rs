@@ -11,6 +11,7 @@ use sqlx::{AssertSqlSafe, Either, Executor as _, Postgres};
 
 use crate::connect::Database;
 use crate::script::values;
+use crate::session::rolled_back;
 
 impl Plain for Database {
     fn dialect(&self) -> Dialect {
@@ -34,26 +35,45 @@ impl Database {
         }
     }
 
-    /// A single statement is a transaction by itself.
     async fn try_transact(&self, statements: &[Statement]) -> Result<Vec<Answer>, sqlx::Error> {
-        if let [statement] = statements {
-            let mut connection = self.pool.acquire().await?;
-            return Ok(vec![answered(&mut connection, statement).await?]);
+        let mut lease = self.pool.acquire().await?;
+        let outcome = lease.bound(self.patience).run(self.transact_on(&mut lease, statements)).await;
+        lease.end(outcome)
+    }
+
+    /// A single statement is a transaction by itself, but behind a pooler.
+    async fn transact_on(
+        &self,
+        connection: &mut PgConnection,
+        statements: &[Statement],
+    ) -> Result<Vec<Answer>, sqlx::Error> {
+        let named = self.names_statements();
+        if let [statement] = statements
+            && named
+        {
+            return Ok(vec![answered(connection, statement, named).await?]);
         }
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.pool.connector().transaction(connection, self.patience).await?;
         let mut answers = Vec::with_capacity(statements.len());
         for statement in statements {
-            answers.push(answered(&mut transaction, statement).await?);
+            match answered(&mut transaction, statement, named).await {
+                Ok(answer) => answers.push(answer),
+                Err(cause) => return Err(rolled_back(transaction, cause).await),
+            }
         }
         transaction.commit().await?;
         Ok(answers)
     }
 }
 
-async fn answered(connection: &mut PgConnection, statement: &Statement) -> Result<Answer, sqlx::Error> {
+async fn answered(
+    connection: &mut PgConnection,
+    statement: &Statement,
+    named: bool,
+) -> Result<Answer, sqlx::Error> {
     let mut changed = 0;
     let mut rows = Vec::new();
-    let mut stream = connection.fetch_many(bound(statement));
+    let mut stream = connection.fetch_many(bound(statement).persistent(named));
     while let Some(step) = stream.try_next().await? {
         match step {
             Either::Left(done) => changed += done.rows_affected(),

@@ -7,10 +7,13 @@ use postrider_sql::run::{Done, Patience, Progress, Run};
 use postrider_sql::{Bind, Dialect, Field, Script, Step, Yields};
 use sqlx::postgres::{PgArguments, PgConnection, PgRow, PgValueFormat};
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Column as _, Executor as _, Postgres, Row as _, TypeInfo as _, ValueRef as _};
+use sqlx::{
+    AssertSqlSafe, Column as _, Executor as _, FromRow, Postgres, Row as _, TypeInfo as _, ValueRef as _,
+};
 
 use crate::connect::Database;
 use crate::error;
+use crate::session::rolled_back;
 
 impl Run for Database {
     fn dialect(&self) -> Dialect {
@@ -19,6 +22,10 @@ impl Run for Database {
 
     fn owner(&self) -> &str {
         &self.instance
+    }
+
+    fn unhurried(&self) -> Self {
+        Self { deadline: self.patience, ..self.clone() }
     }
 
     async fn run_all(&self, doing: &str, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, Error> {
@@ -37,16 +44,19 @@ impl Run for Database {
         sql: &'static str,
         args: Vec<Value>,
     ) -> Result<Option<Vec<Vec<Value>>>, Error> {
-        let query = args.into_iter().fold(sqlx::query(sql), |query, arg| match arg {
-            Value::Float(number) => query.bind(number),
-            Value::Bool(flag) => query.bind(flag),
-            Value::Int(number) => query.bind(number),
-            other => query.bind(bind::text(other)),
-        });
-        match query.fetch_all(&self.pool).await {
-            Ok(rows) => Ok(Some(values(&rows))),
-            Err(cause) if error::is_missing_table(&cause) => Ok(None),
-            Err(cause) => Err(error::classify(&self.place, doing, cause)),
+        let mut patience = Patience::default();
+        loop {
+            let query = args.iter().cloned().fold(sqlx::query(sql), |query, arg| match arg {
+                Value::Float(number) => query.bind(number),
+                Value::Bool(flag) => query.bind(flag),
+                Value::Int(number) => query.bind(number),
+                other => query.bind(bind::text(other)),
+            });
+            match self.fetch(query).await {
+                Ok(rows) => return Ok(Some(values(&rows))),
+                Err(cause) if error::is_missing_table(&cause) => return Ok(None),
+                Err(cause) => self.bear(&mut patience, doing, cause).await?,
+            }
         }
     }
 }
@@ -63,35 +73,98 @@ impl Database {
         ended.map_err(|cause| error::classify(&self.place, doing, cause))
     }
 
-    /// A single statement is a transaction by itself.
     async fn try_run(&self, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, sqlx::Error> {
+        let mut lease = self.pool.acquire().await?;
+        let outcome = lease.bound(self.deadline).run(self.run_on(&mut lease, scripts)).await;
+        lease.end(outcome)
+    }
+
+    /// A single statement is a transaction by itself, but behind a pooler.
+    async fn run_on(
+        &self,
+        connection: &mut PgConnection,
+        scripts: &[(&Script, Given<'_>)],
+    ) -> Result<Vec<Done>, sqlx::Error> {
+        let named = self.names_statements();
         if let [(script, given)] = scripts
             && script.steps.len() == 1
+            && named
         {
-            let mut connection = self.pool.acquire().await?;
-            return Ok(vec![run_steps(&mut connection, &script.steps, given).await?]);
+            return Ok(vec![run_steps(connection, &script.steps, given, named).await?]);
         }
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.pool.connector().transaction(connection, self.deadline).await?;
         let mut done = Vec::with_capacity(scripts.len());
         for (script, given) in scripts {
-            done.push(run_steps(&mut transaction, &script.steps, given).await?);
+            match run_steps(&mut transaction, &script.steps, given, named).await {
+                Ok(one) => done.push(one),
+                Err(cause) => return Err(rolled_back(transaction, cause).await),
+            }
         }
         transaction.commit().await?;
         Ok(done)
     }
+
+    /// May statements be prepared under a name, for the next time? They belong to a session.
+    pub(crate) fn names_statements(&self) -> bool {
+        self.pool.connector().pooler().keeps_sessions()
+    }
+
+    /// The rows of one statement.
+    async fn fetch(&self, query: PgQuery<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
+        let mut lease = self.pool.acquire().await?;
+        let outcome = lease.bound(self.deadline).run(self.fetch_on(&mut lease, query)).await;
+        lease.end(outcome)
+    }
+
+    async fn fetch_on(
+        &self,
+        connection: &mut PgConnection,
+        query: PgQuery<'_>,
+    ) -> Result<Vec<PgRow>, sqlx::Error> {
+        if self.names_statements() {
+            return connection.fetch_all(query).await;
+        }
+        let mut transaction = self.pool.connector().transaction(connection, self.deadline).await?;
+        match transaction.fetch_all(query.persistent(false)).await {
+            Ok(rows) => transaction.commit().await.map(|()| rows),
+            Err(cause) => Err(rolled_back(transaction, cause).await),
+        }
+    }
+
+    /// What a query of the catalog answers.
+    pub(crate) async fn all<O>(&self, doing: &str, query: PgQuery<'_>) -> Result<Vec<O>, Error>
+    where
+        O: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let rows = self.unhurried().fetch(query).await;
+        let read = rows.and_then(|rows| rows.iter().map(O::from_row).collect());
+        read.map_err(|cause| error::classify(&self.place, doing, cause))
+    }
+
+    /// The same where there is one row.
+    pub(crate) async fn one<O>(&self, doing: &str, query: PgQuery<'_>) -> Result<O, Error>
+    where
+        O: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let first = self.all(doing, query).await?.into_iter().next();
+        first.ok_or_else(|| error::classify(&self.place, doing, sqlx::Error::RowNotFound))
+    }
 }
+
+pub(crate) type PgQuery<'q> = Query<'q, Postgres, PgArguments>;
 
 async fn run_steps(
     connection: &mut PgConnection,
     steps: &[Step],
     given: &Given<'_>,
+    named: bool,
 ) -> Result<Done, sqlx::Error> {
     let mut progress = Progress::new(given);
     for step in steps {
         if progress.skips(step) {
             continue;
         }
-        let query = bound(step, given, &progress);
+        let query = bound(step, given, &progress).persistent(named);
         if step.yields == Yields::Nothing {
             progress.changed(connection.execute(query).await?.rows_affected());
             continue;
@@ -109,7 +182,7 @@ pub async fn explain(
     given: &Given<'_>,
 ) -> Result<Vec<String>, sqlx::Error> {
     let step = Step { sql: format!("EXPLAIN {}", step.sql), ..step.clone() };
-    let rows = connection.fetch_all(bound(&step, given, &Progress::new(given))).await?;
+    let rows = connection.fetch_all(bound(&step, given, &Progress::new(given)).persistent(false)).await?;
     Ok(rows.iter().filter_map(|row| row.try_get::<String, _>(0).ok()).collect())
 }
 

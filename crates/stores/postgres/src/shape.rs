@@ -9,7 +9,6 @@ use postrider_sql::run::migrate::Found;
 use postrider_sql::{Shape, ShapeColumn, ddl, own};
 
 use crate::connect::Database;
-use crate::error;
 
 /// The columns in order. A domain counts as its base type.
 const COLUMNS: &str = "SELECT a.attname::text, \
@@ -66,11 +65,8 @@ const INDEXED: &str = "SELECT a.attname::text, \
     OR pg_get_expr(x.indpred, x.indrelid) = '(' || quote_ident(a.attname) || ' IS NOT NULL)') GROUP BY 1";
 
 async fn indexed(database: &Database, contract: &Contract) -> Result<BTreeMap<String, bool>, Error> {
-    let found: Vec<(String, Option<bool>)> = sqlx::query_as(INDEXED)
-        .bind(qualified(&contract.table))
-        .fetch_all(&database.pool)
-        .await
-        .map_err(|cause| error::classify(&database.place, "read the table's indexes", cause))?;
+    let query = sqlx::query(INDEXED).bind(qualified(&contract.table));
+    let found: Vec<(String, Option<bool>)> = database.all("read the table's indexes", query).await?;
     Ok(found.into_iter().map(|(column, prefix)| (column, prefix.unwrap_or(false))).collect())
 }
 
@@ -79,21 +75,16 @@ async fn begun(database: &Database, contract: &Contract) -> Result<BTreeSet<Stri
     const NAMED: &str = "SELECT c.relname::text FROM pg_catalog.pg_index x \
         JOIN pg_catalog.pg_class c ON c.oid = x.indexrelid \
         WHERE x.indrelid = to_regclass($1) AND x.indisvalid AND x.indpred IS NULL";
-    let there: Vec<String> = sqlx::query_scalar(NAMED)
-        .bind(qualified(&contract.table))
-        .fetch_all(&database.pool)
-        .await
-        .map_err(|cause| error::classify(&database.place, "read the table's indexes", cause))?;
+    let query = sqlx::query(NAMED).bind(qualified(&contract.table));
+    let there: Vec<(String,)> = database.all("read the table's indexes", query).await?;
+    let there: BTreeSet<String> = there.into_iter().map(|(name,)| name).collect();
     let named = ddl::search::names(contract).into_iter();
     Ok(named.filter(|(_, name)| there.contains(name)).map(|(column, _)| column).collect())
 }
 
 async fn columns(database: &Database, table: &str) -> Result<Vec<ShapeColumn>, Error> {
-    let found: Vec<(String, String, bool, bool)> = sqlx::query_as(COLUMNS)
-        .bind(table)
-        .fetch_all(&database.pool)
-        .await
-        .map_err(|cause| error::classify(&database.place, "read the table's columns", cause))?;
+    let query = sqlx::query(COLUMNS).bind(table);
+    let found: Vec<(String, String, bool, bool)> = database.all("read the table's columns", query).await?;
     let column = |(name, sql_type, nullable, has_default): (String, String, bool, bool)| ShapeColumn {
         nullable,
         has_default,
@@ -112,11 +103,8 @@ const INDEXES: &str = "SELECT c.relname::text, x.indpred IS NOT NULL, \
 
 /// What there is of the contract's table.
 pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Error> {
-    let found: Vec<(String, bool, Vec<String>)> = sqlx::query_as(INDEXES)
-        .bind(qualified(&contract.table))
-        .fetch_all(&database.pool)
-        .await
-        .map_err(|cause| error::classify(&database.place, "read the table's indexes", cause))?;
+    let query = sqlx::query(INDEXES).bind(qualified(&contract.table));
+    let found: Vec<(String, bool, Vec<String>)> = database.all("read the table's indexes", query).await?;
     let index = |(name, partial, columns): (String, bool, Vec<String>)| Index {
         name,
         partial,
@@ -129,11 +117,7 @@ pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Er
 pub async fn own_tables(database: &Database) -> Result<[bool; 4], Error> {
     const THERE: &str = "SELECT to_regclass($1) IS NOT NULL, to_regclass($2) IS NOT NULL, to_regclass($3) IS NOT NULL, \
          to_regclass($4) IS NOT NULL";
-    let query =
-        own::TABLES.map(quoted_path).into_iter().fold(sqlx::query_as(THERE), sqlx::query::QueryAs::bind);
-    query
-        .fetch_one(&database.pool)
-        .await
-        .map(|there: (bool, bool, bool, bool)| there.into())
-        .map_err(|cause| error::classify(&database.place, "look for our own tables", cause))
+    let query = own::TABLES.map(quoted_path).into_iter().fold(sqlx::query(THERE), sqlx::query::Query::bind);
+    let there: (bool, bool, bool, bool) = database.one("look for our own tables", query).await?;
+    Ok(there.into())
 }

@@ -6,10 +6,13 @@ use postrider_seams::store::Error;
 use postrider_sql::Dialect;
 use postrider_sql::bind::Given;
 use postrider_sql::run::verify::Facts;
-use sqlx::{Connection as _, Executor as _};
+use postrider_sql::run::{Patience, Run as _};
+use sqlx::Executor as _;
+use sqlx::postgres::PgConnection;
 
+use crate::session::rolled_back;
 use crate::store::PostgresTable;
-use crate::{error, script, shape};
+use crate::{script, shape};
 
 /// Plans that only a missing index can explain: a small table is scanned whatever indexes it has.
 const INDEXES_ONLY: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; \
@@ -20,12 +23,13 @@ const GROUP_SCAN: &str = "a sequential scan for each group";
 
 impl PostgresTable {
     pub(crate) async fn verified(&self) -> Result<Vec<Finding>, Error> {
+        let patient = self.database.unhurried();
         let facts = Facts {
             server: self.server().await?,
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing(Options::default()).await?,
-            duplicates: self.opened.duplicates(&self.database).await?,
-            strange: self.opened.strange(&self.database).await?,
+            duplicates: self.opened.duplicates(&patient).await?,
+            strange: self.opened.strange(&patient).await?,
             notifies: self.waker.notifies(),
             own_tables: shape::own_tables(&self.database).await? == [true; 4],
         };
@@ -33,33 +37,52 @@ impl PostgresTable {
     }
 
     async fn server(&self) -> Result<String, Error> {
-        let version: String = sqlx::query_scalar("SELECT current_setting('server_version')")
-            .fetch_one(&self.database.pool)
-            .await
-            .map_err(|cause| error::classify(&self.database.place, "read the version", cause))?;
+        let query = sqlx::query("SELECT current_setting('server_version')");
+        let (version,): (String,) = self.database.one("read the version", query).await?;
         Ok(format!("PostgreSQL {version}"))
     }
 
     /// How the claim's plan falls short, if it does.
     async fn claim_scan(&self) -> Result<Option<String>, Error> {
-        let explained = async {
-            let mut connection = self.database.pool.acquire().await?;
-            let mut transaction = connection.begin().await?;
-            transaction.execute(INDEXES_ONLY).await?;
-            let given = Given::limit(&self.database.instance, 100);
-            let mut shortfall = None;
-            for step in self.opened.program.claim.iter().filter_map(|claim| claim.steps.first()) {
-                let plan = script::explain(&mut transaction, step, &given).await?;
-                shortfall = shortfall.or(self.shortfall(&plan));
+        let database = &self.database;
+        let mut patience = Patience::default();
+        loop {
+            match self.try_claim_scan().await {
+                Ok(shortfall) => return Ok(shortfall),
+                Err(cause) => database.bear(&mut patience, "explain the claim", cause).await?,
             }
-            let groups = self.opened.program.groups.iter().flat_map(|groups| &groups.after);
-            for step in groups.flat_map(|script| &script.steps) {
-                let plan = script::explain(&mut transaction, step, &given).await?;
-                shortfall = shortfall.or(self.scans(&plan).then(|| GROUP_SCAN.to_owned()));
-            }
-            Ok::<_, sqlx::Error>(shortfall)
-        };
-        explained.await.map_err(|cause| error::classify(&self.database.place, "explain the claim", cause))
+        }
+    }
+
+    async fn try_claim_scan(&self) -> Result<Option<String>, sqlx::Error> {
+        let mut lease = self.database.pool.acquire().await?;
+        let outcome = lease.bound(self.database.patience).run(self.explained(&mut lease)).await;
+        lease.end(outcome)
+    }
+
+    async fn explained(&self, connection: &mut PgConnection) -> Result<Option<String>, sqlx::Error> {
+        let database = &self.database;
+        let mut transaction = database.pool.connector().transaction(connection, database.patience).await?;
+        match self.explained_in(&mut transaction).await {
+            Ok(shortfall) => transaction.rollback().await.map(|()| shortfall),
+            Err(cause) => Err(rolled_back(transaction, cause).await),
+        }
+    }
+
+    async fn explained_in(&self, transaction: &mut PgConnection) -> Result<Option<String>, sqlx::Error> {
+        transaction.execute(INDEXES_ONLY).await?;
+        let given = Given::limit(&self.database.instance, 100);
+        let mut shortfall = None;
+        for step in self.opened.program.claim.iter().filter_map(|claim| claim.steps.first()) {
+            let plan = script::explain(transaction, step, &given).await?;
+            shortfall = shortfall.or(self.shortfall(&plan));
+        }
+        let groups = self.opened.program.groups.iter().flat_map(|groups| &groups.after);
+        for step in groups.flat_map(|script| &script.steps) {
+            let plan = script::explain(transaction, step, &given).await?;
+            shortfall = shortfall.or(self.scans(&plan).then(|| GROUP_SCAN.to_owned()));
+        }
+        Ok(shortfall)
     }
 
     fn scans(&self, plan: &[impl AsRef<str>]) -> bool {

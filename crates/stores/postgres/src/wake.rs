@@ -19,13 +19,15 @@ const TRIGGER: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_trigger \
 
 /// Is the notification trigger on this table, and enabled? It has its channel's name.
 pub async fn has_trigger(database: &Database, contract: &Contract) -> Result<bool, Error> {
-    sqlx::query_scalar(TRIGGER)
-        .bind(shape::qualified(&contract.table))
-        .bind(ddl::channel(contract))
-        .fetch_one(&database.pool)
-        .await
-        .map_err(|cause| error::classify(&database.place, "look for the notification trigger", cause))
+    let query = sqlx::query(TRIGGER).bind(shape::qualified(&contract.table)).bind(ddl::channel(contract));
+    let (there,): (bool,) = database.one("look for the notification trigger", query).await?;
+    Ok(there)
 }
+
+/// How long to listen in silence before the connection is tried.
+const SILENCE: Duration = Duration::from_secs(20);
+/// The longest wait for a connection, or for its sign of life.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One lane's ear.
 pub struct Waker {
@@ -50,9 +52,11 @@ impl Drop for Listener {
 
 impl Waker {
     pub async fn new(database: &Database, contract: &Contract) -> Result<Self, Error> {
-        let listens = has_trigger(database, contract)
-            .await?
-            .then(|| Listens { options: database.listen.clone(), channel: ddl::channel(contract) });
+        let is_there = has_trigger(database, contract).await?;
+        // After a query, as that is what finds a pooler.
+        let options = listening(database);
+        let listens =
+            options.filter(|_| is_there).map(|options| Listens { options, channel: ddl::channel(contract) });
         Ok(Self { written: Arc::default(), listens, listener: OnceCell::new() })
     }
 
@@ -87,19 +91,42 @@ impl Listens {
     }
 }
 
-/// Listens until the connection is lost for good.
+/// Where to listen; nowhere through a pooler that keeps no session, unless there is a way past it.
+fn listening(database: &Database) -> Option<PgConnectOptions> {
+    let connector = database.pool.connector();
+    let plain = connector.pooler().keeps_sessions().then(|| connector.plain_options());
+    database.listen.as_ref().or(plain).cloned()
+}
+
+/// Listens until the connection is lost. One that is silent is tried now and then: a peer that is gone says nothing.
 async fn listen(options: &PgConnectOptions, channel: &str, written: &Notify) -> Result<(), sqlx::Error> {
     let pool = PgPoolOptions::new()
         .max_connections(1)
         .max_lifetime(None)
         .idle_timeout(None)
+        .acquire_timeout(PATIENCE)
         .connect_with(options.clone())
         .await?;
-    let mut listener = PgListener::connect_with(&pool).await?;
-    listener.listen(channel).await?;
+    let mut listener = in_time(PgListener::connect_with(&pool)).await?;
+    listener.eager_reconnect(false);
+    in_time(listener.listen(channel)).await?;
     loop {
         // What was written while nobody listened counts as a notification too.
         written.notify_one();
-        listener.try_recv().await?;
+        loop {
+            match tokio::time::timeout(SILENCE, listener.try_recv()).await {
+                Ok(Ok(Some(_))) => break,
+                Ok(Ok(None)) => return Ok(()),
+                Ok(Err(cause)) => return Err(cause),
+                Err(_) => in_time(sqlx::raw_sql("SELECT 1").execute(&mut listener)).await.map(|_| ())?,
+            }
+        }
+    }
+}
+
+async fn in_time<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
+    match tokio::time::timeout(PATIENCE, work).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(error::no_answer(PATIENCE)),
     }
 }

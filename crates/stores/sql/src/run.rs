@@ -15,6 +15,7 @@ pub mod locks;
 pub mod migrate;
 mod patience;
 mod permits;
+pub mod pool;
 mod produce;
 mod progress;
 mod ring;
@@ -47,6 +48,12 @@ pub trait Run: Send + Sync {
 
     /// This worker's id.
     fn owner(&self) -> &str;
+
+    /// The same database for calls that may take long: maintenance, and what an operator asks for.
+    #[must_use]
+    fn unhurried(&self) -> Self
+    where
+        Self: Sized;
 
     /// Runs scripts one after another in one transaction, again where it collided with another. `doing` completes
     /// "could not …".

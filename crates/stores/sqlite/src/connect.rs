@@ -9,15 +9,15 @@ use std::time::Duration;
 use postrider_contract::Contract;
 use postrider_seams::store::{Class, Error};
 use postrider_sql::run::Opened;
+use postrider_sql::run::pool::{Limits, Pool};
 use postrider_sql::run::store::SqlStore;
 use postrider_sql::{Dialect, bind};
 use sqlx::ConnectOptions as _;
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 
 use crate::error::Place;
 use crate::migrate::Migration;
+use crate::session::Connector;
 use crate::shape;
 use crate::store::{SqliteStore, SqliteTable};
 use crate::wake::{Waker, Watch};
@@ -56,13 +56,15 @@ impl Settings {
 /// One file; every lane on it shares its connections.
 #[derive(Clone)]
 pub struct Database {
-    pub(crate) writer: SqlitePool,
-    pub(crate) readers: SqlitePool,
+    pub(crate) writer: Pool<Connector>,
+    pub(crate) readers: Pool<Connector>,
     pub(crate) watch: Arc<Watch>,
     pub(crate) instance: Arc<str>,
     pub(crate) place: Place,
-    file: Arc<Path>,
+    pub(crate) file: Arc<Path>,
     pub(crate) patience: Duration,
+    /// The longest that a call may take, other processes' locks included.
+    pub(crate) deadline: Duration,
 }
 
 impl Database {
@@ -82,21 +84,21 @@ impl Database {
         let writing = options.journal_mode(SqliteJournalMode::Wal).synchronous(synchronous);
         // Whoever waits for the writer waits at least as long as the one who waits for another process.
         let wait = settings.patience * 2 + Duration::from_secs(10);
-        let pool = |most: u32| {
-            SqlitePoolOptions::new()
-                .max_connections(most)
-                .acquire_timeout(wait)
-                .max_lifetime(None)
-                .idle_timeout(None)
+        let pool = |connections: u32, options: SqliteConnectOptions| {
+            Pool::new(
+                Connector(options),
+                Limits { connections, acquire: wait, connect: wait, lifetime: None, idle: None },
+            )
         };
         Ok(Self {
-            writer: pool(1).connect_lazy_with(writing),
-            readers: pool(4).connect_lazy_with(reading.clone()),
-            watch: Watch::new(pool(1).connect_lazy_with(reading)),
+            writer: pool(1, writing),
+            readers: pool(4, reading.clone()),
+            watch: Watch::new(pool(1, reading)),
             instance: Arc::from(settings.instance.as_str()),
             place,
             file,
             patience: settings.patience,
+            deadline: wait,
         })
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use postrider_seams::store::{Class, Error};
 
@@ -99,6 +100,30 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
 fn primary(cause: &sqlx::Error) -> Option<u32> {
     let extended: u32 = cause.as_database_error()?.code()?.parse().ok()?;
     Some(extended & 0xff)
+}
+
+/// Did only the statement fail, so that the connection is as good as before? A disk that is full or fails ends the transaction
+/// under the driver, which goes on counting it.
+pub fn leaves_the_session(cause: &sqlx::Error) -> bool {
+    let is_lost = |code| {
+        matches!(
+            code,
+            code::NOMEM
+                | code::READONLY
+                | code::IOERR
+                | code::CORRUPT
+                | code::FULL
+                | code::CANTOPEN
+                | code::NOTADB
+        )
+    };
+    primary(cause).is_some_and(|code| !is_lost(code))
+}
+
+/// The call took longer than any lock of another process explains: the disk, or the network it is on, does not answer.
+pub fn no_answer(within: Duration) -> sqlx::Error {
+    let text = format!("the file did not answer within {} s", within.as_secs_f64());
+    sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, text))
 }
 
 /// Does another connection hold a lock, so that waiting is all there is to do?

@@ -33,13 +33,20 @@ impl Migration {
     async fn run_one(&self, statement: String) -> Result<Option<String>, Error> {
         let mut patience = Patience::new(&self.database, "migrate");
         loop {
-            match self.database.writer.execute(AssertSqlSafe(statement.as_str())).await {
+            match self.try_one(&statement).await {
                 Ok(_) => return Ok(Some(statement)),
                 Err(cause) if error::is_already_there(&cause) => return Ok(None),
                 Err(cause) if error::is_duplicate(&cause) => return Ok(Some(migrate::not_made(&statement))),
                 Err(cause) => patience.wait(cause).await?,
             }
         }
+    }
+
+    /// Without a deadline: an index on a large table takes longer than a call may elsewhere.
+    async fn try_one(&self, statement: &str) -> Result<(), sqlx::Error> {
+        let mut lease = self.database.writer.acquire().await?;
+        let outcome = lease.execute(AssertSqlSafe(statement)).await.map(|_| ());
+        lease.end(outcome)
     }
 }
 

@@ -5,10 +5,11 @@ use postrider_seams::store::Error;
 use postrider_sql::plain::{Answer, Answers, Arg, Plain, Statement, only_reads};
 use postrider_sql::{Dialect, bind};
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{AssertSqlSafe, Either, Executor as _};
+use sqlx::{AssertSqlSafe, Connection as _, Either, Executor as _};
 
 use crate::connect::Database;
 use crate::script::{Patience, values};
+use crate::session::rolled_back;
 
 impl Plain for Database {
     fn dialect(&self) -> Dialect {
@@ -34,18 +35,28 @@ impl Database {
     /// What only reads leaves the writer alone.
     async fn try_transact(&self, statements: &[Statement]) -> Result<Vec<Answer>, sqlx::Error> {
         let reads = only_reads(statements);
-        let mut transaction = if reads {
-            self.readers.begin().await?
-        } else {
-            self.writer.begin_with("BEGIN IMMEDIATE").await?
-        };
-        let mut answers = Vec::with_capacity(statements.len());
-        for statement in statements {
-            answers.push(answered(&mut transaction, statement).await?);
-        }
-        transaction.commit().await?;
-        Ok(answers)
+        let pool = if reads { &self.readers } else { &self.writer };
+        let mut lease = pool.acquire().await?;
+        let outcome = lease.bound(self.deadline).run(transact_on(&mut lease, statements, reads)).await;
+        lease.end(outcome)
     }
+}
+
+async fn transact_on(
+    connection: &mut SqliteConnection,
+    statements: &[Statement],
+    reads: bool,
+) -> Result<Vec<Answer>, sqlx::Error> {
+    let mut transaction = connection.begin_with(if reads { "BEGIN" } else { "BEGIN IMMEDIATE" }).await?;
+    let mut answers = Vec::with_capacity(statements.len());
+    for statement in statements {
+        match answered(&mut transaction, statement).await {
+            Ok(answer) => answers.push(answer),
+            Err(cause) => return Err(rolled_back(transaction, cause).await),
+        }
+    }
+    transaction.commit().await?;
+    Ok(answers)
 }
 
 async fn answered(connection: &mut SqliteConnection, statement: &Statement) -> Result<Answer, sqlx::Error> {

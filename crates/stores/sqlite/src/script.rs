@@ -3,15 +3,17 @@
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::bind::{self, Given};
+use postrider_sql::run::pool::Pool;
 use postrider_sql::run::{Done, Progress, Run};
 use postrider_sql::{Bind, Dialect, Script, Step, Yields};
 use sqlx::query::Query;
-use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
-use sqlx::{AssertSqlSafe, Executor as _, Row as _, Sqlite, TypeInfo as _, ValueRef as _};
+use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _, Sqlite, TypeInfo as _, ValueRef as _};
 use tokio::time::Instant;
 
 use crate::connect::Database;
 use crate::error;
+use crate::session::{Connector, rolled_back};
 
 impl Run for Database {
     fn dialect(&self) -> Dialect {
@@ -20,6 +22,11 @@ impl Run for Database {
 
     fn owner(&self) -> &str {
         &self.instance
+    }
+
+    /// A file's calls have the time that locks of other processes need, all of them.
+    fn unhurried(&self) -> Self {
+        self.clone()
     }
 
     async fn run_all(&self, doing: &str, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, Error> {
@@ -78,7 +85,7 @@ impl<'a> Patience<'a> {
 impl Database {
     async fn fetch(
         &self,
-        pool: &SqlitePool,
+        pool: &Pool<Connector>,
         doing: &str,
         sql: &'static str,
         args: &[Value],
@@ -86,7 +93,7 @@ impl Database {
         let mut patience = Patience::new(self, doing);
         loop {
             let query = args.iter().cloned().fold(sqlx::query(sql), one);
-            match query.fetch_all(pool).await {
+            match self.try_fetch(pool, query).await {
                 Ok(rows) => return Ok(Some(rows.iter().map(values).collect())),
                 Err(cause) if error::is_missing_table(&cause) => return Ok(None),
                 Err(cause) => patience.wait(cause).await?,
@@ -94,24 +101,50 @@ impl Database {
         }
     }
 
-    /// A single statement is a transaction by itself; what only reads leaves the writer alone.
-    async fn try_run(&self, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, sqlx::Error> {
-        let reads = |step: &Step| step.sql.trim_start().starts_with("SELECT");
-        if let [(script, given)] = scripts
-            && (script.steps.len() == 1 || script.steps.iter().all(reads))
-        {
-            let pool = if script.steps.iter().all(reads) { &self.readers } else { &self.writer };
-            let mut connection = pool.acquire().await?;
-            return Ok(vec![run_steps(&mut connection, &script.steps, given).await?]);
-        }
-        let mut transaction = self.writer.begin_with("BEGIN IMMEDIATE").await?;
-        let mut done = Vec::with_capacity(scripts.len());
-        for (script, given) in scripts {
-            done.push(run_steps(&mut transaction, &script.steps, given).await?);
-        }
-        transaction.commit().await?;
-        Ok(done)
+    async fn try_fetch(
+        &self,
+        pool: &Pool<Connector>,
+        query: Query<'static, Sqlite, SqliteArguments>,
+    ) -> Result<Vec<SqliteRow>, sqlx::Error> {
+        let mut lease = pool.acquire().await?;
+        let outcome = lease.bound(self.deadline).run(lease.fetch_all(query)).await;
+        lease.end(outcome)
     }
+
+    /// What only reads leaves the writer alone.
+    async fn try_run(&self, scripts: &[(&Script, Given<'_>)]) -> Result<Vec<Done>, sqlx::Error> {
+        let pool =
+            if matches!(scripts, [(script, _)] if only_reads(script)) { &self.readers } else { &self.writer };
+        let mut lease = pool.acquire().await?;
+        let outcome = lease.bound(self.deadline).run(run_on(&mut lease, scripts)).await;
+        lease.end(outcome)
+    }
+}
+
+fn only_reads(script: &Script) -> bool {
+    script.steps.iter().all(|step| step.sql.trim_start().starts_with("SELECT"))
+}
+
+/// A single statement is a transaction by itself.
+async fn run_on(
+    connection: &mut SqliteConnection,
+    scripts: &[(&Script, Given<'_>)],
+) -> Result<Vec<Done>, sqlx::Error> {
+    if let [(script, given)] = scripts
+        && (script.steps.len() == 1 || only_reads(script))
+    {
+        return Ok(vec![run_steps(connection, &script.steps, given).await?]);
+    }
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    let mut done = Vec::with_capacity(scripts.len());
+    for (script, given) in scripts {
+        match run_steps(&mut transaction, &script.steps, given).await {
+            Ok(one) => done.push(one),
+            Err(cause) => return Err(rolled_back(transaction, cause).await),
+        }
+    }
+    transaction.commit().await?;
+    Ok(done)
 }
 
 async fn run_steps(

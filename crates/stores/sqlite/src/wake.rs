@@ -5,12 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use sqlx::sqlite::SqlitePool;
+use postrider_sql::run::pool::Pool;
+use sqlx::{Executor as _, Row as _};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use crate::session::Connector;
+
 /// Between two looks: what a new row waits at most, where nothing is due.
 const LOOK: Duration = Duration::from_millis(25);
+
+/// The longest that a look may take.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A look at the file: when, and the version that it had.
 #[derive(Clone, Copy)]
@@ -22,17 +28,23 @@ struct Look {
 /// The eye that the lanes of a file share.
 pub struct Watch {
     /// One connection: a version means something there only.
-    watcher: SqlitePool,
+    watcher: Pool<Connector>,
     last: Mutex<Option<Look>>,
 }
 
 impl Watch {
-    pub fn new(watcher: SqlitePool) -> Arc<Self> {
+    pub fn new(watcher: Pool<Connector>) -> Arc<Self> {
         Arc::new(Self { watcher, last: Mutex::new(None) })
     }
 
     pub async fn close(&self) {
         self.watcher.close().await;
+    }
+
+    async fn version(&self) -> Result<i64, sqlx::Error> {
+        let mut lease = self.watcher.acquire().await?;
+        let row = lease.bound(PATIENCE).run(lease.fetch_one("PRAGMA data_version")).await;
+        lease.end(row.and_then(|row| row.try_get(0)))
     }
 
     /// The last look, or a new one where that is over. A file that can't be read now has no version.
@@ -41,7 +53,7 @@ impl Watch {
         if let Some(look) = last.filter(|look| look.at.elapsed() < LOOK) {
             return Some(look);
         }
-        let version = sqlx::query_scalar::<_, i64>("PRAGMA data_version").fetch_one(&self.watcher).await.ok();
+        let version = self.version().await.ok();
         *last = version.map(|version| Look { at: Instant::now(), version });
         *last
     }

@@ -6,6 +6,7 @@ mod emails;
 mod groups;
 mod lane;
 mod migrate;
+mod network;
 mod outage;
 mod plans;
 mod rendered;

@@ -62,6 +62,11 @@ impl<T: SqlTable> SqlStore<T> {
     fn database(&self) -> &T::Database {
         self.0.database()
     }
+
+    /// For maintenance and inspection, which may take longer than the calls that move rows.
+    fn unhurried(&self) -> T::Database {
+        self.0.database().unhurried()
+    }
 }
 
 #[async_trait]
@@ -102,15 +107,15 @@ impl<T: SqlTable> Store for SqlStore<T> {
     }
 
     async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error> {
-        self.opened().reclaim(self.database(), limit).await
+        self.opened().reclaim(&self.unhurried(), limit).await
     }
 
     async fn sweep(&self, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
-        self.opened().sweep(self.database(), sweep, limit).await
+        self.opened().sweep(&self.unhurried(), sweep, limit).await
     }
 
     async fn purge(&self, limit: u32) -> Result<u64, Error> {
-        self.opened().purge(self.database(), limit).await
+        self.opened().purge(&self.unhurried(), limit).await
     }
 
     async fn next_due(&self) -> Result<Option<Duration>, Error> {
@@ -145,11 +150,11 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
     }
 
     async fn strange(&self) -> Result<Vec<String>, Error> {
-        self.opened().strange(self.database()).await
+        self.opened().strange(&self.unhurried()).await
     }
 
     async fn census(&self) -> Result<Vec<Count>, Error> {
-        self.opened().census(self.database()).await
+        self.opened().census(&self.unhurried()).await
     }
 
     fn searches(&self) -> Vec<Searchable> {
@@ -157,39 +162,39 @@ impl<T: SqlTable> Inspect for SqlStore<T> {
     }
 
     async fn browse(&self, query: &Query) -> Result<Page, Error> {
-        self.opened().browse(self.database(), query).await
+        self.opened().browse(&self.unhurried(), query).await
     }
 
     async fn show(&self, id: &str) -> Result<Option<RowView>, Error> {
-        self.opened().show(self.database(), id).await
+        self.opened().show(&self.unhurried(), id).await
     }
 
     async fn history(&self, id: &str) -> Result<Vec<Recorded>, Error> {
-        self.opened().history(self.database(), id).await
+        self.opened().history(&self.unhurried(), id).await
     }
 
     async fn standing(&self, row: &RowView) -> Result<Standing, Error> {
-        self.opened().standing(self.database(), row).await
+        self.opened().standing(&self.unhurried(), row).await
     }
 
     async fn preview(&self, verb: Verb, which: &Which) -> Result<Preview, Error> {
-        self.opened().preview(self.database(), verb, which).await
+        self.opened().preview(&self.unhurried(), verb, which).await
     }
 
     async fn release(&self, which: &Which) -> Result<u64, Error> {
-        self.opened().release(self.database(), which).await
+        self.opened().release(&self.unhurried(), which).await
     }
 
     async fn requeue(&self, which: &Which) -> Result<u64, Error> {
-        self.opened().requeue(self.database(), which).await
+        self.opened().requeue(&self.unhurried(), which).await
     }
 
     async fn cancel(&self, which: &Which) -> Result<u64, Error> {
-        self.opened().cancel(self.database(), which).await
+        self.opened().cancel(&self.unhurried(), which).await
     }
 
     async fn lag(&self) -> Result<Lag, Error> {
-        self.opened().lag(self.database()).await
+        self.opened().lag(&self.unhurried()).await
     }
 }
 

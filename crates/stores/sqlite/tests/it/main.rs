@@ -1,5 +1,6 @@
 //! The SQLite store on real files. Rows are checked by SQL of the tests' own, never through the store.
 
+mod disk;
 mod file;
 mod groups;
 mod lane;

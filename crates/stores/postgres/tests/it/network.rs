@@ -1,0 +1,149 @@
+//! Networks that fail: connections whose peer is gone without a word, and servers that become read-only.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use postrider_contract::Transition;
+use postrider_seams::inspect::Inspect as _;
+use postrider_seams::row::Claimed;
+use postrider_seams::store::{Class, Held, Store as _, Want};
+use postrider_services::{NewConnections, Proxy};
+use postrider_store_postgres::{Database, PostgresStore, Settings};
+use tokio::time::Instant;
+
+use crate::server::{Server, contract, settlement, with_database};
+
+/// What the lane may lose: the store works again this long after its connections were lost.
+const GOES_ON: Duration = Duration::from_secs(10);
+
+/// A proxy to the test's server, and the URL through it.
+fn proxied(server: &Server) -> (Proxy, String) {
+    let (before, rest) = server.url.split_once("127.0.0.1:").expect("the server is on this host");
+    let (port, after) = rest.split_once('/').expect("the URL names a database");
+    let target = ([127, 0, 0, 1], port.parse::<u16>().expect("a port")).into();
+    let proxy = Proxy::start(target).expect("a proxy");
+    let url = format!("{before}127.0.0.1:{}/{after}", proxy.port());
+    (proxy, url)
+}
+
+async fn opened(server: &Server, url: &str) -> Arc<PostgresStore> {
+    server.mail_store().await;
+    let database = Database::connect(&Settings::new(url)).expect("settings");
+    database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open")
+}
+
+/// Opens several connections: calls at once have one each.
+async fn fill(store: &PostgresStore) {
+    let calls = (0..6).map(|_| store.paused("test"));
+    for paused in futures::future::join_all(calls).await {
+        assert!(!paused.expect("an answer"));
+    }
+}
+
+/// Claims until the store answers; every failure is the database's, never the row's.
+async fn claimed_again(store: &PostgresStore, limit: u32) -> Vec<Claimed> {
+    loop {
+        match store.claim(&Want { limit }).await {
+            Ok(rows) => return rows,
+            Err(error) => assert_eq!(error.class, Class::Transient, "{error}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_open_connections_are_dropped_and_the_store_goes_on() {
+    with_database(|server| async move {
+        let (proxy, url) = proxied(&server);
+        let store = opened(&server, &url).await;
+        server.insert_mails(20).await;
+        let before = store.claim(&Want { limit: 10 }).await.expect("claim");
+        fill(&store).await;
+        proxy.freeze();
+        let lost = Instant::now();
+        // Every verb ends, and the first that moves rows finds a way: none of the idle connections is tried.
+        let moves: Vec<_> = before.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
+        let settled = async {
+            loop {
+                match store.settle(&moves).await {
+                    Ok(held) => return held,
+                    Err(error) => assert_eq!(error.class, Class::Transient, "{error}"),
+                }
+            }
+        };
+        let maintained = async {
+            tokio::join!(
+                store.reclaim(10),
+                store.purge(10),
+                store.lag(),
+                store.lock("l", GOES_ON),
+                store.next_due()
+            )
+        };
+        let ((held, after), _) =
+            tokio::join!(async { tokio::join!(settled, claimed_again(&store, 10)) }, maintained);
+        assert_eq!(held, [Held::Held; 10]);
+        assert_eq!(after.len(), 10);
+        let after: Vec<_> = after.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
+        assert_eq!(store.settle(&after).await.expect("settle"), [Held::Held; 10]);
+        assert_eq!(
+            server.number("SELECT count(*) FROM mail_outbox WHERE status = 'sent'").await,
+            20,
+            "every row once"
+        );
+        // Maintenance may wait for longer, but not for ever.
+        assert!(lost.elapsed() < Duration::from_secs(45), "{:?}", lost.elapsed());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_whose_server_vanished_goes_on_within_ten_seconds() {
+    with_database(|server| async move {
+        let (proxy, url) = proxied(&server);
+        let store = opened(&server, &url).await;
+        server.insert_mails(20).await;
+        fill(&store).await;
+        proxy.freeze();
+        let lost = Instant::now();
+        assert_eq!(claimed_again(&store, 10).await.len(), 10);
+        assert!(lost.elapsed() < GOES_ON, "{:?}", lost.elapsed());
+        // New connections lead nowhere as well, for a while.
+        proxy.black_hole();
+        let error = store.claim(&Want { limit: 10 }).await.expect_err("nobody answers");
+        assert_eq!(error.class, Class::Transient, "{error}");
+        let claim = tokio::spawn(async move { claimed_again(&store, 10).await.len() });
+        tokio::task::yield_now().await;
+        proxy.new_connections(NewConnections::Forward);
+        let back = Instant::now();
+        assert_eq!(claim.await.expect("it claims"), 10);
+        assert!(back.elapsed() < GOES_ON, "{:?}", back.elapsed());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_are_read_only_are_away_and_are_replaced() {
+    with_database(|server| async move {
+        let (proxy, url) = proxied(&server);
+        let store = opened(&server, &url).await;
+        server.insert_mails(2).await;
+        let name = server.text("SELECT current_database()").await.expect("a name");
+        server.run(&format!("ALTER DATABASE {name} SET default_transaction_read_only = on")).await;
+        // A fail-over ends the sessions; the next ones are on a server that can't be written.
+        proxy.cut();
+        let mut read_only = 0;
+        while read_only < 3 {
+            let error = store.claim(&Want { limit: 10 }).await.expect_err("nothing can be written");
+            assert_eq!(error.class, Class::Transient, "{error}");
+            read_only += i32::from(error.message.contains("25006"));
+        }
+        let opened = proxy.accepted();
+        let reset = format!("SET default_transaction_read_only = off; ALTER DATABASE {name} RESET default_transaction_read_only");
+        server.run(&reset).await;
+        let back = Instant::now();
+        assert_eq!(claimed_again(&store, 10).await.len(), 2);
+        assert!(back.elapsed() < GOES_ON, "{:?}", back.elapsed());
+        assert!(proxy.accepted() > opened, "a read-only session is not used again");
+    })
+    .await;
+}

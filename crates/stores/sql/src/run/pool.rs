@@ -1,0 +1,296 @@
+//! A pool of connections with a deadline for every call.
+//!
+//! Owns: how many connections are open, which of them are idle, and which may be used again. Must not: know a driver;
+//! a store brings [`Connect`]. Invariant: a connection goes back to the pool only after a call that ended with nothing
+//! left open. One that missed its deadline, that was cancelled in the middle of a call, or that failed in a way that
+//! leaves it in doubt is dropped, which closes its socket without waiting for the peer.
+//!
+//! A missed deadline says that the peer may be gone, and then every other open connection may lead nowhere as well.
+//! So all of them are *suspect* from then on: idle ones are dropped instead of tried one after the other, and those in
+//! use no longer count against the pool's size.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// Between two attempts to connect to a server that refuses connections or is starting.
+const PAUSES: [u64; 5] = [10, 30, 100, 250, 500];
+/// The longest wait for a peer to take notice of an orderly close.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// What a pool needs of a driver.
+pub trait Connect: Send + Sync + 'static {
+    type Connection: Send + 'static;
+    type Error: Send;
+
+    /// Opens a connection with its session settings.
+    fn connect(&self) -> impl Future<Output = Result<Self::Connection, Self::Error>> + Send;
+
+    /// Tells the peer that the connection ends.
+    fn close(&self, connection: Self::Connection) -> impl Future<Output = ()> + Send;
+
+    /// Is the connection as good as before after this failure of a statement?
+    fn survives(&self, error: &Self::Error) -> bool;
+
+    /// Is no transaction open on it?
+    fn is_clean(&self, connection: &Self::Connection) -> bool;
+
+    /// Is the server expected to accept connections in a moment: it refuses them, or is starting?
+    fn comes_back(&self, error: &Self::Error) -> bool;
+
+    /// No connection was free, or none could be opened, in time.
+    fn no_connection(&self) -> Self::Error;
+
+    /// No answer came within this time.
+    fn no_answer(&self, within: Duration) -> Self::Error;
+
+    fn closed(&self) -> Self::Error;
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub connections: u32,
+    /// The longest wait for a connection.
+    pub acquire: Duration,
+    /// The longest that one attempt to connect may take.
+    pub connect: Duration,
+    /// A connection is closed when it is this old, so that changes of name resolution and of the server reach us.
+    pub lifetime: Option<Duration>,
+    /// A connection that was idle for so long is closed: the server, or something in between, may have dropped it.
+    pub idle: Option<Duration>,
+}
+
+pub struct Pool<C: Connect>(Arc<Inner<C>>);
+
+struct Inner<C: Connect> {
+    connect: C,
+    limits: Limits,
+    permits: Arc<Semaphore>,
+    idle: Mutex<Vec<Idle<C::Connection>>>,
+    /// Grows by one with each missed deadline.
+    suspicion: watch::Sender<u64>,
+}
+
+struct Idle<T> {
+    live: Live<T>,
+    since: Instant,
+}
+
+struct Live<T> {
+    connection: T,
+    opened: Instant,
+    /// The suspicion at the time it was opened.
+    generation: u64,
+}
+
+impl<C: Connect> Clone for Pool<C> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<C: Connect> Inner<C> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Idle<C::Connection>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_usable(&self, live: &Live<C::Connection>) -> bool {
+        live.generation == *self.suspicion.borrow()
+            && self.limits.lifetime.is_none_or(|most| live.opened.elapsed() < most)
+    }
+
+    fn is_fresh(&self, idle: &Idle<C::Connection>) -> bool {
+        self.is_usable(&idle.live) && self.limits.idle.is_none_or(|most| idle.since.elapsed() < most)
+    }
+
+    async fn open(&self) -> Result<Live<C::Connection>, C::Error> {
+        let generation = *self.suspicion.borrow();
+        let connection = timeout(self.limits.connect, self.connect.connect())
+            .await
+            .map_err(|_| self.connect.no_connection())??;
+        Ok(Live { connection, opened: Instant::now(), generation })
+    }
+
+    async fn open_until(&self, end: Instant) -> Result<Live<C::Connection>, C::Error> {
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            let opened = match timeout_at(end, self.open()).await {
+                Ok(opened) => opened,
+                Err(_) => return Err(self.connect.no_connection()),
+            };
+            match opened {
+                Err(error) if self.connect.comes_back(&error) => {
+                    let pause = Duration::from_millis(pauses.next().unwrap_or(PAUSES[PAUSES.len() - 1]));
+                    if Instant::now() + pause >= end {
+                        return Err(error);
+                    }
+                    tokio::time::sleep(pause).await;
+                }
+                ended => return ended,
+            }
+        }
+    }
+}
+
+impl<C: Connect> Pool<C> {
+    /// Opens nothing yet.
+    pub fn new(connect: C, limits: Limits) -> Self {
+        Self(Arc::new(Inner {
+            connect,
+            limits,
+            permits: Arc::new(Semaphore::new(limits.connections.max(1) as usize)),
+            idle: Mutex::default(),
+            suspicion: watch::Sender::new(0),
+        }))
+    }
+
+    pub fn connector(&self) -> &C {
+        &self.0.connect
+    }
+
+    /// Makes sure that the server can be reached: connects where no connection is open, once, and fails at once with the
+    /// reason. Waiting is for calls of a process that runs, not for a command that an operator waits for.
+    pub async fn reach(&self) -> Result<(), C::Error> {
+        let all = self.0.limits.connections.max(1) as usize;
+        let used = all - self.0.permits.available_permits().min(all);
+        if used > 0 || self.0.idle().iter().any(|idle| self.0.is_fresh(idle)) {
+            return Ok(());
+        }
+        let opened = timeout(self.0.limits.acquire, self.0.open()).await;
+        let live = opened.map_err(|_| self.0.connect.no_connection())??;
+        self.0.idle().push(Idle { live, since: Instant::now() });
+        Ok(())
+    }
+
+    /// A connection that is idle, or a new one.
+    pub async fn acquire(&self) -> Result<Lease<C>, C::Error> {
+        let end = Instant::now() + self.0.limits.acquire;
+        let permit = timeout_at(end, Arc::clone(&self.0.permits).acquire_owned()).await;
+        let permit =
+            permit.map_err(|_| self.0.connect.no_connection())?.map_err(|_| self.0.connect.closed())?;
+        let live = match self.idle_one() {
+            Some(live) => live,
+            None => self.0.open_until(end).await?,
+        };
+        Ok(Lease { pool: self.clone(), live, permit: Arc::new(Mutex::new(Some(permit))) })
+    }
+
+    /// The connection that was used last: under little load the others grow old and are closed.
+    fn idle_one(&self) -> Option<Live<C::Connection>> {
+        let mut idle = self.0.idle();
+        idle.retain(|one| self.0.is_fresh(one));
+        idle.pop().map(|one| one.live)
+    }
+
+    /// Every connection of this generation may lead nowhere.
+    fn suspect(&self, generation: u64) {
+        let is_news = self.0.suspicion.send_if_modified(|suspicion| {
+            let is_news = *suspicion == generation;
+            *suspicion += u64::from(is_news);
+            is_news
+        });
+        if is_news {
+            self.0.idle().clear();
+        }
+    }
+
+    /// Waits for the calls under way, and closes every connection.
+    pub async fn close(&self) {
+        let all = self.0.limits.connections.max(1);
+        // An error means that another caller has closed it.
+        let ended = self.0.permits.acquire_many(all).await;
+        self.0.permits.close();
+        drop(ended);
+        let idle = std::mem::take(&mut *self.0.idle());
+        for one in idle {
+            // A peer that does not answer changes nothing: the socket is closed either way.
+            timeout(GOODBYE, self.0.connect.close(one.live.connection)).await.ok();
+        }
+    }
+}
+
+/// A connection in use. It goes back to the pool by [`Lease::end`] alone; dropped, it is closed.
+pub struct Lease<C: Connect> {
+    pool: Pool<C>,
+    /// Before the permit, so that the connection is closed before another one may be opened.
+    live: Live<C::Connection>,
+    permit: Arc<Permit>,
+}
+
+/// Empty once the connection no longer counts against the pool's size.
+type Permit = Mutex<Option<OwnedSemaphorePermit>>;
+
+impl<C: Connect> Lease<C> {
+    /// The deadline of a call on this connection.
+    pub fn bound(&self, within: Duration) -> Bound<C> {
+        let (pool, permit) = (self.pool.clone(), Arc::clone(&self.permit));
+        Bound { pool, permit, generation: self.live.generation, within }
+    }
+
+    /// Ends the use: gives the connection back if the call left it as good as before.
+    pub fn end<T>(self, outcome: Result<T, C::Error>) -> Result<T, C::Error> {
+        let inner = &self.pool.0;
+        let survives = outcome.as_ref().err().is_none_or(|error| inner.connect.survives(error));
+        let Self { pool, live, permit } = self;
+        if survives && pool.0.is_usable(&live) && pool.0.connect.is_clean(&live.connection) {
+            pool.0.idle().push(Idle { live, since: Instant::now() });
+        }
+        drop(permit);
+        outcome
+    }
+}
+
+impl<C: Connect> Deref for Lease<C> {
+    type Target = C::Connection;
+
+    fn deref(&self) -> &C::Connection {
+        &self.live.connection
+    }
+}
+
+impl<C: Connect> DerefMut for Lease<C> {
+    fn deref_mut(&mut self) -> &mut C::Connection {
+        &mut self.live.connection
+    }
+}
+
+/// Ends a call that gets no answer.
+pub struct Bound<C: Connect> {
+    pool: Pool<C>,
+    permit: Arc<Permit>,
+    generation: u64,
+    within: Duration,
+}
+
+impl<C: Connect> Bound<C> {
+    pub async fn run<T>(self, work: impl Future<Output = Result<T, C::Error>> + Send) -> Result<T, C::Error> {
+        let end = Instant::now() + self.within;
+        let mut suspicion = self.pool.0.suspicion.subscribe();
+        tokio::pin!(work);
+        tokio::select! {
+            biased;
+            outcome = &mut work => return outcome,
+            // The sender lives as long as the pool, and so as long as this.
+            _ = suspicion.wait_for(|now| *now != self.generation) => {
+                drop(self.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
+            }
+            () = tokio::time::sleep_until(end) => return self.missed(),
+        }
+        match timeout_at(end, work).await {
+            Ok(outcome) => outcome,
+            Err(_) => self.missed(),
+        }
+    }
+
+    fn missed<T>(&self) -> Result<T, C::Error> {
+        // Others that waited as long as we did must not make connections suspect that were opened since.
+        self.pool.suspect(self.generation);
+        Err(self.pool.0.connect.no_answer(self.within))
+    }
+}
+
+#[cfg(test)]
+mod tests;
