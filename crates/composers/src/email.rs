@@ -17,7 +17,6 @@ mod bodies;
 pub(crate) mod draft;
 mod fields;
 mod reason;
-mod recipients;
 pub(crate) mod sign;
 #[cfg(test)]
 mod tests;

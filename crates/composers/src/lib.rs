@@ -9,6 +9,7 @@ pub mod eml;
 pub mod mail_job;
 pub mod null;
 pub mod raw_eml;
+mod recipients;
 pub mod record;
 pub mod webhook;
 

@@ -8,12 +8,14 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use postrider_contract::RESULTS;
 use postrider_mail::Address;
 use postrider_seams::row::Detail;
 use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome, Rest};
 
 use crate::base::{Base, Problem};
 use crate::eml::AWAY;
+use crate::recipients;
 
 mod headers;
 #[cfg(test)]
@@ -46,6 +48,10 @@ enum Reason {
     NoSender,
     #[error("eml: the message has no recipient")]
     NoRecipients,
+    #[error("eml: every recipient has accepted this message already")]
+    AllServed,
+    #[error("eml: what is remembered of its recipients can't be read: {0}")]
+    Remembered(serde_json::Error),
     #[error("eml: {found} recipients, more than the limit of {limit}")]
     ManyRecipients { found: usize, limit: usize },
 }
@@ -121,28 +127,31 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
     let fields = row.fields.as_ref().ok_or(Reason::NoPath)?;
     let path = fields.get("eml_path").as_text().filter(|path| !path.is_empty()).ok_or(Reason::NoPath)?;
     let text = text(settings, path)?;
-    let head = headers::begin(&text.head);
-    let found = headers::read(head)?;
+    let message = headers::Message::split(headers::begin(&text.head));
+    let found = headers::read(&message.header)?;
     let limit = settings.recipient_limit;
     if found.to.len() > limit {
         return Err(Reason::ManyRecipients { found: found.to.len(), limit });
     }
     let from = settings.bounces.as_ref().map_or(found.from, |bounces| bounces.as_str().to_owned());
     let id = row.lease.id.to_string();
-    let utf8 = std::iter::once(&from)
-        .chain(&found.to)
-        .any(|address| address.rsplit_once('@').is_some_and(|(local, _)| !local.is_ascii()));
+    let earlier = fields.get(RESULTS).as_text().filter(|text| !text.is_empty());
+    let chosen = recipients::choose(found.to, recipients::earlier(earlier).map_err(Reason::Remembered)?);
+    if chosen.now.is_empty() {
+        return Err(Reason::AllServed);
+    }
+    let utf8 = std::iter::once(&from).chain(&chosen.now).any(|address| recipients::needs_utf8(address));
     Ok(Envelope {
         dedupe: id.clone(),
         attempt: row.counters.attempts + 1,
         content: Content::Mail(Mail {
             from,
-            to: found.to,
-            message: headers::without_bcc(head).into(),
+            to: chosen.now,
+            message: message.without_bcc().into(),
             rest: text.rest,
             message_id: found.message_id.unwrap_or_else(|| id.clone()),
             utf8,
-            served: Vec::new(),
+            served: chosen.served,
             metadata: Vec::new(),
         }),
         row: id,

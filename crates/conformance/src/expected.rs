@@ -93,9 +93,9 @@ impl Expected {
         if self.counts == Counts::GoingBack { self.tries - 1 } else { self.tries }
     }
 
-    /// Does the stage write the error column? A callback about a failure leaves alone what tells of that failure.
+    /// Does the stage write the error column? A callback leaves alone what says why a mail failed, or who refused it.
     pub fn writes_error(subject: &Subject) -> bool {
-        subject.has(Role::Error) && subject.name() != "emails::failed_callback"
+        subject.has(Role::Error) && !subject.name().ends_with("_callback")
     }
 
     /// The wait after the n-th failure, from 1.

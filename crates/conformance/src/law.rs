@@ -87,6 +87,7 @@ laws! {
     settle::failures_keep_their_reason [always] "Retry, dead, rejected and skipped lead to their states, with the reason.";
     settle::release_is_free [always] "A released row is claimable at once, as if it had never been claimed.";
     settle::deferral_waits [always] "A deferred row waits for its time, and nothing is counted.";
+    settle::recipients_are_remembered [settle::no_mail] "Who has a partly accepted mail comes with the next claims (M9, E8); a settle that the fence refuses changes nothing of it.";
     settle::mixed_batch [always] "One call with every kind of settlement and some stale ones answers each in its place.";
     effects::effects_with_the_move [effects::no_effects] "An effect inserts one row with each move that it names, and none with others.";
     effects::no_effect_without_the_fence [effects::no_effects] "What the fence refuses has no effect.";

@@ -271,12 +271,21 @@ impl Contract {
         }
     }
 
-    /// Is this state where another stage's failures end? Then the row's error tells why, and a stage that goes on
-    /// from there (a callback) leaves it alone.
+    /// Is this state where another stage's failures end, or its mails that some recipients refused? Then the row's error
+    /// says why, or who, and a stage that goes on from there (a callback) leaves it alone.
     pub fn tells_of_failure(&self, state: StateId) -> bool {
         let taken_up = self.stages.iter().any(|stage| stage.ready.contains(&state));
-        let failed = |stage: &Stage| [stage.dead, stage.rejected, stage.skipped].contains(&state);
+        let failed = |stage: &Stage| {
+            [stage.dead, stage.rejected, stage.skipped].contains(&state)
+                || (stage.delivered == state && self.records_refusals(stage))
+        };
         taken_up && self.stages.iter().any(failed)
+    }
+
+    /// Does the error of a delivered row name the recipients that refused the mail for good? Where the table keeps the
+    /// result of each recipient they are there, and a delivery empties the error.
+    fn records_refusals(&self, stage: &Stage) -> bool {
+        stage.sends_mail() && !self.keeps_recipient_results()
     }
 
     fn assign_lease(&self, step: &Move<'_>, list: &mut List) {
@@ -347,6 +356,9 @@ impl Contract {
         match step.transition {
             _ if step.stage.ready.iter().any(|ready| self.tells_of_failure(*ready)) => {}
             Transition::Requeued if step.to.is_some_and(|to| self.tells_of_failure(to)) => {}
+            Transition::Delivered if self.records_refusals(step.stage) => {
+                self.put_role(Role::Error, Set::Reason, list);
+            }
             Transition::Delivered | Transition::Requeued => self.put_role(Role::Error, Set::Null, list),
             Transition::Swept if step.sweep.is_none() => {
                 self.put_role(Role::Error, Set::ExprIfNull(Expr::Reason { optional: true }), list);

@@ -43,7 +43,8 @@ pub struct Verdict {
     pub got: Got,
     /// "Not before": from the target (Retry-After) or the composer (a window).
     pub after: Option<Duration>,
-    /// Some recipients have it already: the row can no longer fail as a whole.
+    /// Some recipients have it already. Then a refusal of all the others for good ends the row as delivered, with the
+    /// refused ones on record; anything that may still be tried is tried for the others alone.
     pub partly: bool,
 }
 
@@ -77,8 +78,8 @@ impl Stage {
             Got::Refused => Decision::now(Transition::Released),
             Got::Uncertain => match self.uncertain {
                 Uncertain::Retry => self.retry_or_end(row, verdict, chance),
-                Uncertain::Dead if !verdict.partly => Decision::now(Transition::Dead),
-                Uncertain::Dead | Uncertain::Delivered => Decision::now(Transition::Delivered),
+                Uncertain::Dead => Decision::now(Transition::Dead),
+                Uncertain::Delivered => Decision::now(Transition::Delivered),
             },
         }
     }
@@ -90,8 +91,7 @@ impl Stage {
 
     fn retry_or_end(&self, row: &Counters, verdict: Verdict, chance: f64) -> Decision {
         if self.is_last(row) {
-            let end = if verdict.partly { Transition::Delivered } else { Transition::Dead };
-            return Decision::now(end);
+            return Decision::now(Transition::Dead);
         }
         let planned = self.delay(row, chance);
         let delay = match (verdict.after.map(|after| after.min(LONGEST_WISH)), self.retry_rule.asked) {

@@ -32,6 +32,7 @@ pub use duration::duration;
 pub use graph::Edge;
 pub use handoff::Handoff;
 pub use layer::Layer;
+pub use message::{REMEMBERED, RESULTS};
 pub use model::*;
 pub use problem::{Problem, Problems};
 pub use resolve::Missing;

@@ -1,11 +1,12 @@
 //! From an outcome to the move that the store will make: the contract decides, this module carries the words.
 
-use postrider_contract::{Got, Transition, Verdict};
+use postrider_contract::{Decision, Got, Transition, Verdict};
 use postrider_seams::row::Detail;
 use postrider_seams::{Envelope, Failure, Outcome, Value};
 
 use crate::batch::HeldRow;
 use crate::ended::Ended;
+use crate::recipients::{self, Mixed};
 use crate::runner::Runner;
 
 /// The longest reason that is stored (rule G7).
@@ -13,22 +14,21 @@ const REASON_LIMIT: usize = 1000;
 
 /// Decides one row's next move. `envelope` is absent where the row could not be composed.
 pub(crate) fn ended(runner: &Runner, held: HeldRow, envelope: Option<Envelope>, outcome: Outcome) -> Ended {
-    let verdict = weigh(runner, &outcome);
-    let decision = runner.stage().decide(&held.row.counters, verdict, runner.dice.roll());
+    let decision = decision(runner, &held, &outcome, runner.dice.roll());
     let envelope = envelope.map(|envelope| envelope.detail).unwrap_or_default();
-    let (reason, receipt, detail) = words(outcome);
-    if decision.transition.is_failure() {
-        tracing::info!(
-            lane = runner.state.name,
-            row = %held.row.lease.id,
-            attempt = held.row.counters.attempts + 1,
-            transition = decision.transition.name(),
-            reason = reason.as_deref().unwrap_or_default(),
-            "not delivered"
-        );
-    }
-    // A delivery leaves no error behind, and what was never tried has nothing to report.
-    let keeps_reason = !matches!(decision.transition, Transition::Delivered | Transition::Released);
+    let (reason, receipt, mut detail) = words(outcome);
+    let mixed = recipients::mixed(&detail);
+    let reason = match &mixed {
+        Some(mixed) => said(decision.transition, reason, mixed),
+        None => reason,
+    };
+    recipients::remember(&held.row, mixed.as_ref(), &mut detail);
+    log(runner, &held, decision.transition, reason.as_deref());
+    // A delivery to all leaves no error behind, and what was never tried has nothing to report.
+    let keeps_reason = match decision.transition {
+        Transition::Delivered => mixed.is_some(),
+        transition => transition != Transition::Released,
+    };
     Ended {
         lease: held.lease,
         transition: decision.transition,
@@ -43,17 +43,43 @@ pub(crate) fn ended(runner: &Runner, held: HeldRow, envelope: Option<Envelope>, 
 
 /// The move that this outcome leads to.
 pub(crate) fn transition(runner: &Runner, held: &HeldRow, outcome: &Outcome) -> Transition {
-    runner.stage().decide(&held.row.counters, weigh(runner, outcome), 0.0).transition
+    decision(runner, held, outcome, 0.0).transition
 }
 
-/// A partly accepted message can be tried again only where the table keeps who has it; elsewhere it counts as
-/// delivered, because a second copy to those who have it is worse.
-fn weigh(runner: &Runner, outcome: &Outcome) -> Verdict {
-    let mut verdict = outcome.verdict();
-    if verdict.partly && verdict.got == Got::Retryable && !runner.store.capabilities().recipient_results {
-        verdict.got = Got::Delivered;
+/// A partly accepted mail is tried again only where the store remembers who has it. Elsewhere a second try would send it
+/// twice to those who have it, and calling it delivered would lose the others: the row fails, and says who has it.
+fn decision(runner: &Runner, held: &HeldRow, outcome: &Outcome, chance: f64) -> Decision {
+    let (stage, counters, verdict) = (runner.stage(), &held.row.counters, outcome.verdict());
+    let decision = stage.decide(counters, verdict, chance);
+    let forgotten = verdict.partly
+        && decision.transition == Transition::Retry
+        && !runner.store.capabilities().recipient_results;
+    if forgotten {
+        return stage.decide(counters, Verdict { got: Got::Rejected, after: None, partly: false }, chance);
     }
-    verdict
+    decision
+}
+
+/// What a row says of a mail that did not reach all its recipients: once it ends, each of them is named.
+fn said(transition: Transition, reason: Option<String>, mixed: &Mixed) -> Option<String> {
+    match (transition, reason) {
+        (Transition::Delivered, _) => Some(compact(&mixed.reason())),
+        (Transition::Dead | Transition::Rejected, Some(reason)) if mixed.somebody_has_it() => {
+            Some(compact(&format!("{reason}; {}", mixed.reason())))
+        }
+        (_, reason) => reason,
+    }
+}
+
+fn log(runner: &Runner, held: &HeldRow, transition: Transition, reason: Option<&str>) {
+    let (lane, row) = (&runner.state.name, &held.row.lease.id);
+    if transition.is_failure() {
+        let attempt = held.row.counters.attempts + 1;
+        let (transition, reason) = (transition.name(), reason.unwrap_or_default());
+        tracing::info!(lane, %row, attempt, transition, reason, "not delivered");
+    } else if let (Transition::Delivered, Some(reason)) = (transition, reason) {
+        tracing::warn!(lane, %row, reason, "delivered, but not to all recipients");
+    }
 }
 
 fn words(outcome: Outcome) -> (Option<String>, Option<String>, Detail) {

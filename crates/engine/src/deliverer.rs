@@ -113,6 +113,7 @@ async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
     }
     let mut outcomes = send(runner, &envelopes).await;
     prober::note(runner, &outcomes);
+    prober::spare(runner, &mut outcomes).await;
     letters::publish(runner, &ready.iter().collect::<Vec<_>>(), &envelopes, &mut outcomes).await;
     let ended = ready
         .into_iter()

@@ -23,6 +23,7 @@ mod pointers;
 mod prober;
 mod questions;
 mod reach;
+mod recipients;
 mod room;
 mod runner;
 mod settler;

@@ -172,6 +172,7 @@ async fn send_all(runner: &Runner, under: &mut [Under<'_>]) {
     }
     let mut outcomes = send(runner, &envelopes).await;
     prober::note(runner, &outcomes);
+    prober::spare(runner, &mut outcomes).await;
     let rows: Vec<&HeldRow> = going.iter().map(|(held, _)| *held).collect();
     letters::publish(runner, &rows, &envelopes, &mut outcomes).await;
     for (((_, part), envelope), outcome) in going.into_iter().zip(envelopes).zip(outcomes) {

@@ -48,6 +48,27 @@ fn is_doubtful(outcome: &Outcome) -> bool {
     }
 }
 
+/// Rows of which nothing was sent cost nothing while the target is away (rule G1): a connection that could not be had, or that
+/// broke, is followed by a look at the target. If it is away, these rows are handed back. If it is there, the failure is
+/// an attempt as any other.
+pub(crate) async fn spare(runner: &Runner, outcomes: &mut [Outcome]) {
+    let nothing_sent = |outcome: &Outcome| matches!(outcome, Outcome::Retryable(failure) if failure.unreachable && !failure.partly);
+    if !outcomes.iter().any(nothing_sent) {
+        return;
+    }
+    if !runner.state.has_target_trouble() {
+        glance(runner).await;
+    }
+    if !runner.state.has_target_trouble() {
+        return;
+    }
+    for outcome in outcomes.iter_mut().filter(|outcome| nothing_sent(outcome)) {
+        if let Outcome::Retryable(failure) = outcome {
+            *outcome = Outcome::Deferred(std::mem::take(failure));
+        }
+    }
+}
+
 fn trouble(runner: &Runner, trouble: TargetTrouble) {
     if runner.state.has_target_trouble() {
         return;
@@ -80,10 +101,10 @@ async fn look(runner: &Runner) {
     }
 }
 
-/// A target that shows no sign of life is looked at for so long.
+/// A target that shows no sign of life counts as away after this long.
 const GLANCE: Duration = Duration::from_secs(4);
 
-/// A look at a target that nothing is sent to: one that hangs is as good as away.
+/// A short look at the target: one that hangs is as good as away.
 async fn glance(runner: &Runner) {
     if tokio::time::timeout(GLANCE, look(runner)).await.is_err() {
         let reason = format!("no answer within {} s", GLANCE.as_secs());

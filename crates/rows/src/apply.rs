@@ -44,7 +44,11 @@ fn assigned(
     for assignment in assignments {
         let old = get(row, &assignment.column);
         let value = set(contract, &assignment.set, old, lease, row, &after, given, tsid);
-        after.insert(assignment.column, value);
+        // What keeps its value where there is none adds no column either.
+        let kept = matches!(assignment.set, Set::ExprOrKeep(_)) && value == Value::Null;
+        if !kept || after.contains_key(&assignment.column) {
+            after.insert(assignment.column, value);
+        }
     }
     after
 }

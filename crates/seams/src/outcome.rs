@@ -37,7 +37,8 @@ pub struct Failure {
     pub reason: String,
     /// "Not before", as the target asked.
     pub after: Option<Duration>,
-    /// No connection could be had: after a few in a row the lane stops claiming (rule G1).
+    /// No connection could be had, or it broke before the target had anything: if the target is away, this costs the row
+    /// nothing, and after a few in a row the lane stops claiming (rule G1).
     pub unreachable: bool,
     /// Some recipients have it already.
     pub partly: bool,

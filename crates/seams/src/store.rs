@@ -60,7 +60,8 @@ pub struct Capabilities {
     /// How long a lease lasts on this table, and how often to extend it.
     pub lease: Duration,
     pub extend_every: Duration,
-    /// Does the table keep results per recipient? Without it a partly accepted mail counts as delivered.
+    /// Is it remembered which recipients have a mail? Without that a partly accepted mail can't be tried again for the
+    /// others alone: it fails, and its reason says who has it.
     pub recipient_results: bool,
 }
 

@@ -1,11 +1,15 @@
 //! One row becomes one message.
 
-use postrider_mail::{Draft, attachment, header, message_id};
+use std::collections::HashSet;
+
+use postrider_contract::RESULTS;
+use postrider_mail::{Draft, Mailbox, attachment, header, message_id};
 use postrider_seams::envelope::Recipient;
 use postrider_seams::row::Detail;
 use postrider_seams::{Claimed, Content, Envelope, Fields, Mail, Value};
 
-use super::{Reason, Settings, bodies, fields, recipients};
+use super::{Reason, Settings, bodies, fields};
+use crate::recipients::{self, Recipients};
 
 /// Mail that has waited longer than this (it was scheduled, or the lane was away) gets a Date of now: readers sort by
 /// it, and filters distrust old ones. Younger rows keep theirs, so that a retry has the very same bytes.
@@ -37,8 +41,7 @@ pub fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Composed,
     let from = fields::mailbox(fields, "from")?.or_else(|| settings.from.clone()).ok_or(Reason::NoSender)?;
     let (to, cc) = (fields::mailboxes(fields, "to")?, fields::mailboxes(fields, "cc")?);
     let (bcc, reply_to) = (fields::mailboxes(fields, "bcc")?, fields::mailboxes(fields, "reply_to")?);
-    let chosen =
-        recipients::choose([&to, &cc, &bcc], recipients::earlier(fields)?, settings.recipient_limit)?;
+    let chosen = chosen(fields, [&to, &cc, &bcc], settings.recipient_limit)?;
 
     let bodies = bodies::read(settings, fields)?;
     let headers = fields::json(fields, "headers")?.map(header::parse).transpose()?.unwrap_or_default();
@@ -70,7 +73,9 @@ pub fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Composed,
     check_size(message.len(), settings.size_limit)?;
     let sender = settings.bounces.as_ref().unwrap_or(&from.address);
     Ok(Composed {
-        utf8: chosen.utf8 || draft.needs_utf8() || sender.needs_utf8(),
+        utf8: chosen.now.iter().any(|address| recipients::needs_utf8(address))
+            || draft.needs_utf8()
+            || sender.needs_utf8(),
         from: sender.as_str().to_owned(),
         domain: domain.to_owned(),
         message,
@@ -84,6 +89,23 @@ pub fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Composed,
         metadata: Vec::new(),
         detail: Detail::new(),
     })
+}
+
+/// Who gets it this time.
+fn chosen(fields: &Fields, lists: [&[Mailbox]; 3], limit: usize) -> Result<Recipients, Reason> {
+    let mut seen = HashSet::new();
+    let addresses = lists.into_iter().flatten().map(|mailbox| mailbox.address.as_str());
+    let all: Vec<String> = addresses.filter(|address| seen.insert(*address)).map(str::to_owned).collect();
+    if all.is_empty() {
+        return Err(Reason::NoRecipients);
+    }
+    if all.len() > limit {
+        return Err(Reason::ManyRecipients { found: all.len(), limit });
+    }
+    let earlier = recipients::earlier(fields::json(fields, RESULTS)?)
+        .map_err(|error| Reason::Json { field: RESULTS, problem: error.to_string() })?;
+    let chosen = recipients::choose(all, earlier);
+    if chosen.now.is_empty() { Err(Reason::AllServed) } else { Ok(chosen) }
 }
 
 fn check_size(size: usize, limit: u64) -> Result<(), Reason> {

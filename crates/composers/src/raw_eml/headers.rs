@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mail_parser::{Address as Parsed, HeaderName, HeaderValue, Message, MessageParser};
+use mail_parser::{Address as Parsed, HeaderName, HeaderValue, MessageParser};
 use postrider_mail::Address;
 
 use super::Reason;
@@ -15,8 +15,8 @@ pub(super) struct Found {
     pub message_id: Option<String>,
 }
 
-pub(super) fn read(file: &[u8]) -> Result<Found, Reason> {
-    let message = MessageParser::default().parse_headers(file).ok_or(Reason::NoMessage)?;
+pub(super) fn read(header: &[u8]) -> Result<Found, Reason> {
+    let message = MessageParser::default().parse_headers(header).ok_or(Reason::NoMessage)?;
     let sender = addresses(message.sender())?.into_iter().next();
     let from = match sender {
         Some(sender) => sender,
@@ -36,7 +36,7 @@ pub(super) fn read(file: &[u8]) -> Result<Found, Reason> {
 }
 
 /// Every field of that name: a message should have one, and whoever is named in a second is a recipient as well.
-fn lists<'a>(message: &'a Message<'a>, name: &HeaderName<'_>) -> Vec<&'a Parsed<'a>> {
+fn lists<'a>(message: &'a mail_parser::Message<'a>, name: &HeaderName<'_>) -> Vec<&'a Parsed<'a>> {
     let list = |value: &'a HeaderValue<'a>| match value {
         HeaderValue::Address(list) => Some(list),
         _ => None,
@@ -64,41 +64,94 @@ pub(super) fn begin(file: &[u8]) -> &[u8] {
     &file[postmark.map_or(0, <[u8]>::len)..]
 }
 
-/// Where the header ends: after the first empty line.
+/// Where the header ends: after its empty line.
 pub(super) fn end(file: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    for line in file.split_inclusive(|&byte| byte == b'\n') {
-        at += line.len();
-        if matches!(line, b"\n" | b"\r\n") {
-            return Some(at);
-        }
-    }
-    None
+    lines(file).1
 }
 
-/// The file with CR LF at every line's end, and without the header fields that name blind recipients.
-pub(super) fn without_bcc(file: &[u8]) -> Vec<u8> {
-    let mut message = Vec::with_capacity(file.len() + file.len() / 32);
-    let (mut in_header, mut hidden) = (true, false);
-    for line in file.split_inclusive(|&byte| byte == b'\n') {
-        let bare = line.strip_suffix(b"\n").unwrap_or(line);
-        let bare = bare.strip_suffix(b"\r").unwrap_or(bare);
-        if in_header {
-            in_header = !bare.is_empty();
-            let continues = bare.starts_with(b" ") || bare.starts_with(b"\t");
-            hidden = if continues { hidden } else { is_blind(bare) };
-            if in_header && hidden {
-                continue;
+/// The header's lines, and where the body begins. A line ends in LF, in any number of CRs and an LF, or in a CR alone, so that
+/// no two readers of the file can differ about what a line is. A CR alone makes no empty line, unless the file has no LF at
+/// all: what comes after it would leave as text, and may name blind recipients.
+fn lines(file: &[u8]) -> (Vec<&[u8]>, Option<usize>) {
+    let only_cr = !file.contains(&b'\n');
+    let (mut lines, mut at) = (Vec::new(), 0);
+    while at < file.len() {
+        let length = file[at..].iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+        let stop = length.map_or(file.len(), |length| at + length);
+        let returns = file[stop..].iter().take_while(|byte| **byte == b'\r').count();
+        let feeds = file.get(stop + returns) == Some(&b'\n');
+        let next = if feeds { stop + returns + 1 } else { (stop + 1).min(file.len()) };
+        if stop > at {
+            lines.push(&file[at..stop]);
+        } else if feeds || only_cr {
+            return (lines, Some(next));
+        }
+        at = next;
+    }
+    (lines, None)
+}
+
+/// A message as it is read and sent: what names recipients, and what receivers see, come from the same lines.
+pub(super) struct Message<'a> {
+    /// All fields.
+    pub header: Vec<u8>,
+    /// Those that may be seen.
+    visible: Vec<u8>,
+    /// What follows the header's empty line; `None` where there is none.
+    body: Option<&'a [u8]>,
+}
+
+impl<'a> Message<'a> {
+    pub(super) fn split(file: &'a [u8]) -> Self {
+        let (lines, end) = lines(file);
+        let (mut header, mut visible, mut hidden) = (Vec::new(), Vec::new(), false);
+        for line in lines {
+            let folded = line.starts_with(b" ") || line.starts_with(b"\t");
+            let line = match (folded && !header.is_empty(), line.trim_ascii()) {
+                // Some readers take a line of blanks for the header's end.
+                (_, []) => continue,
+                (true, _) => line.to_vec(),
+                (false, line) => {
+                    hidden = is_blind(line);
+                    field(line)
+                }
+            };
+            let parts: &mut [&mut Vec<u8>] =
+                if hidden { &mut [&mut header] } else { &mut [&mut header, &mut visible] };
+            for part in parts {
+                part.extend_from_slice(&line);
+                part.extend_from_slice(b"\r\n");
             }
         }
-        // A CR of its own is no line end, and may not go out.
-        message.extend(bare.iter().filter(|byte| **byte != b'\r'));
-        message.extend_from_slice(b"\r\n");
+        Self { header, visible, body: end.map(|end| &file[end..]) }
     }
-    message
+
+    /// The message with CR LF at every line's end, and without the header fields that name blind recipients.
+    pub(super) fn without_bcc(self) -> Vec<u8> {
+        let mut message = self.visible;
+        let Some(body) = self.body else { return message };
+        message.reserve(2 + body.len() + body.len() / 32);
+        message.extend_from_slice(b"\r\n");
+        for line in body.split_inclusive(|&byte| byte == b'\n') {
+            // A CR of its own is no line end, and may not go out.
+            message.extend(line.iter().filter(|byte| !matches!(byte, b'\r' | b'\n')));
+            message.extend_from_slice(b"\r\n");
+        }
+        message
+    }
 }
 
+/// A field without the blanks that old programs put before the colon.
+fn field(line: &[u8]) -> Vec<u8> {
+    match line.iter().position(|byte| *byte == b':') {
+        Some(colon) => [line[..colon].trim_ascii_end(), &line[colon..]].concat(),
+        None => line.to_vec(),
+    }
+}
+
+/// Does the field name blind recipients, whatever stands between its letters that no reader sees?
 fn is_blind(line: &[u8]) -> bool {
-    let name = line.split(|&byte| byte == b':').next().unwrap_or_default().trim_ascii_end();
+    let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
+    let name: Vec<u8> = name.iter().copied().filter(u8::is_ascii_graphic).collect();
     [&b"bcc"[..], b"resent-bcc"].iter().any(|blind| name.eq_ignore_ascii_case(blind))
 }

@@ -119,3 +119,64 @@ async fn e08_a_large_file_is_not_loaded_but_for_its_header() {
     let endless = format!("From: ann@example.org\n{}", "X-Long: header\n".repeat(20_000));
     assert!(matches!(compose(endless.as_bytes(), None).await, Err(Outcome::Rejected(_))));
 }
+
+/// Every way to end a line, and every way to write a field that names blind recipients.
+#[tokio::test]
+async fn e08_bcc_never_leaves_whatever_the_line_ends() {
+    let before = "From: ann@example.org\r\nTo: bob@example.net\r\nSubject: x";
+    for (separator, blind) in [
+        ("\r\n\r", "Bcc: hidden@example.net"),
+        ("\r", "Bcc: hidden@example.net"),
+        ("\n", "Bcc: hidden@example.net"),
+        ("\r\r\n", "BCC: hidden@example.net"),
+        ("\r\n\r\r", "bcc : hidden@example.net"),
+        ("\r\n", "Bcc\t:\r\n hidden@example.net"),
+        ("\r\n", "B\u{0}cc: hidden@example.net"),
+        ("\r\n", "Bcc:\r\thidden@example.net,\r\n\r hidden@example.net"),
+        ("\r\n \r\n", "Bcc: hidden@example.net\nbcc:\r hidden@example.net"),
+        ("\n\r", "Resent-Bcc: hidden@example.net"),
+    ] {
+        let text = format!("{before}{separator}{blind}\r\nX-Last: y\r\n\r\nbody\r\n");
+        let mail = compose(text.as_bytes(), None).await.unwrap();
+        let sent = String::from_utf8_lossy(&mail.message);
+        assert!(!sent.contains("hidden"), "{text:?} left as {sent:?}");
+        assert!(sent.contains("X-Last: y\r\n") && sent.ends_with("\r\n\r\nbody\r\n"), "{sent:?}");
+        let named = !blind.starts_with("Resent") && !blind.contains('\0');
+        assert_eq!(mail.to.iter().any(|to| to == "hidden@example.net"), named, "{text:?}: {:?}", mail.to);
+    }
+    let old = b"From: ann@example.org\rTo: bob@example.net\rBcc: hidden@example.net\r\rbody";
+    let mail = compose(old, None).await.unwrap();
+    assert_eq!(mail.to, ["bob@example.net", "hidden@example.net"], "a file with CR line ends alone");
+    assert!(
+        mail.message.ends_with(b"\r\n\r\nbody\r\n") && !mail.message.windows(6).any(|word| word == b"hidden")
+    );
+}
+
+proptest::proptest! {
+    /// A second parser reads what leaves: no field for blind recipients, whatever stands around it in the file.
+    #[test]
+    fn e08_another_parser_finds_no_bcc_in_what_leaves(
+        parts in proptest::collection::vec(0_usize..9, 1..12),
+        ends in proptest::collection::vec(0_usize..7, 12),
+    ) {
+        let fields =
+            ["Subject: x", "Bcc: hidden@example.net", "bcc :hidden@example.net", "Resent-Bcc:hidden@example.net",
+             "To: bob@example.net", "BCC:\r\n hidden@example.net", "X-A: b", "Cc: bob@example.net", "B\u{1}cc:hidden@example.net"];
+        let endings = ["\r\n", "\n", "\r", "\r\r\n", "\r\n\r", "\n\r", "\r\n\t\r\n"];
+        let mut file = String::from("From: ann@example.org\r\nTo: bob@example.net\r\n");
+        for (part, end) in parts.iter().zip(&ends) {
+            file.push_str(fields[*part]);
+            file.push_str(endings[*end]);
+        }
+        file.push_str("X-Last: y\r\n\r\nbody\r\n");
+        let message = headers::Message::split(file.as_bytes());
+        let sent = message.without_bcc();
+        let parsed = mail_parser::MessageParser::default().parse(&sent).expect("a message");
+        proptest::prop_assert!(parsed.bcc().is_none(), "{file:?}");
+        let text = String::from_utf8_lossy(&sent);
+        proptest::prop_assert!(!text.contains("hidden"), "{:?} left as {:?}", file, text);
+        let body = parsed.body_text(0).expect("a body");
+        proptest::prop_assert_eq!(body.trim_end(), "body");
+        proptest::prop_assert!(!text.replace("\r\n", "").contains(['\r', '\n']), "one kind of line end");
+    }
+}

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use postrider_contract::{Defer, Role, Transition};
+use postrider_contract::{Defer, REMEMBERED, RESULTS, Role, Transition};
 use postrider_seams::store::{Held, Settlement};
+use postrider_seams::{Claimed, Lease, Value};
 
+use crate::arena::Kind;
 use crate::cell::Cell;
 use crate::expected::Expected;
-use crate::trial::{TOLERANCE, Trial, settlement};
+use crate::subject::Subject;
+use crate::trial::{TOLERANCE, Trial, patiently, settlement};
 
 pub(crate) async fn delivered(trial: &Trial) {
     let worker = trial.worker("a").await;
@@ -138,4 +141,49 @@ pub(crate) async fn mixed_batch(trial: &Trial) {
         };
         assert_eq!(found, target, "{} at place {n}", settled.transition);
     }
+}
+
+pub(crate) fn no_mail(subject: &Subject, _: Kind) -> Option<&'static str> {
+    (!subject.stage().sends_mail()).then_some("it sends no mail")
+}
+
+/// A settlement that says of each recipient what became of it.
+fn partly(lease: &Lease, second: &str) -> Settlement {
+    let results = format!(
+        r#"[{{"address":"a@x.test","result":"accepted"}},{{"address":"b@x.test","result":"{second}","reply":"it's \"busy\""}}]"#
+    );
+    let mut partly = settlement(lease, Transition::Retry);
+    for name in ["recipients", REMEMBERED] {
+        partly.outcome.insert(name.to_owned(), Value::Text(results.clone()));
+    }
+    partly
+}
+
+pub(crate) async fn recipients_are_remembered(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    trial.put(trial.ready_row(1).await).await;
+    let first = worker.claim_one().await;
+    let remembered = |claimed: &Claimed| {
+        let fields = claimed.fields.as_ref().expect("it is small");
+        fields
+            .get(RESULTS)
+            .as_text()
+            .map(|text| serde_json::from_str::<serde_json::Value>(text).expect("JSON"))
+    };
+    assert_eq!(remembered(&first), None);
+    assert_eq!(worker.settle_one(partly(&first.lease, "deferred")).await, Held::Held);
+    let second = worker.claim_one().await;
+    let results = remembered(&second).expect("it comes with the claim");
+    assert_eq!(results[1]["result"], "deferred", "{results}");
+    assert_eq!(results[1]["reply"], "it's \"busy\"");
+    let loaded = patiently(|| worker.store.load(std::slice::from_ref(&second.lease))).await;
+    assert_ne!(loaded[0].as_ref().expect("it is there").get(RESULTS), &Value::Null, "a load has it too");
+    assert_eq!(worker.settle_one(partly(&first.lease, "accepted")).await, Held::Lost);
+    let plain = settlement(&second.lease, Transition::Retry);
+    assert_eq!(worker.settle_one(plain).await, Held::Held);
+    let third = worker.claim_one().await;
+    assert_eq!(remembered(&third), Some(results), "what says nothing of recipients forgets none");
+    assert_eq!(worker.settle_one(partly(&third.lease, "refused")).await, Held::Held);
+    let last = worker.claim_one().await;
+    assert_eq!(remembered(&last).expect("remembered")[1]["result"], "refused");
 }

@@ -177,14 +177,16 @@ fn e01_entering_another_stage_starts_afresh_however_it_is_entered() {
 }
 
 #[test]
-fn e09_a_callback_never_overwrites_why_the_mail_failed() {
+fn e09_a_callback_never_overwrites_why_the_mail_failed_or_who_refused_it() {
     let contract = builtin("emails");
     for transition in Transition::SETTLES {
-        let step = settle(&contract, "failed_callback", transition);
-        assert_eq!(set(&contract, &step, "reason"), None, "{transition}");
+        for stage in ["failed_callback", "sent_callback"] {
+            let step = settle(&contract, stage, transition);
+            assert_eq!(set(&contract, &step, "reason"), None, "{stage} {transition}");
+        }
     }
-    let acknowledged = settle(&contract, "sent_callback", Transition::Delivered);
-    assert_eq!(set(&contract, &acknowledged, "reason"), Some(Set::Null));
+    let sent = settle(&contract, "send", Transition::Delivered);
+    assert_eq!(set(&contract, &sent, "reason"), Some(Set::Reason), "who refused it, if any");
     let given_up = settle(&contract, "sent_callback", Transition::Dead);
     assert_eq!(set(&contract, &given_up, "next_attempt_at"), Some(Set::Never));
 }

@@ -43,11 +43,11 @@ fn m04_the_cap_comes_before_the_jitter() {
 }
 
 #[test]
-fn m09_a_mail_that_some_have_can_no_longer_fail() {
+fn m09_a_mail_that_some_have_is_sent_only_when_nobody_is_left_to_try() {
     let stage = &builtin("mail_outbox").stages[0];
     let partly = |got| Verdict { partly: true, ..verdict(got) };
     assert_eq!(stage.decide(&after(0), partly(Got::Rejected), 0.0).transition, Transition::Delivered);
-    assert_eq!(stage.decide(&after(4), partly(Got::Retryable), 0.0).transition, Transition::Delivered);
+    assert_eq!(stage.decide(&after(4), partly(Got::Retryable), 0.0).transition, Transition::Dead);
     assert_eq!(stage.decide(&after(0), partly(Got::Retryable), 0.0).transition, Transition::Retry);
     assert_eq!(stage.decide(&after(0), verdict(Got::Rejected), 0.0).transition, Transition::Rejected);
 }

@@ -20,6 +20,7 @@ mod packaging;
 mod pools;
 mod prisma;
 mod queues;
+mod recipients;
 mod rig;
 mod run;
 mod scrubbed;

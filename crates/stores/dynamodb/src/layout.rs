@@ -25,6 +25,9 @@ pub(crate) const REASON: &str = "Reason";
 /// When the e-mail came to the stage that tells of it; also the column's name, as the contract has none for it.
 pub(crate) const REACHED_AT: &str = "ReachedAt";
 
+/// Who has a mail that not all its recipients got; also the column's name.
+pub(crate) const RECIPIENTS: &str = "Recipients";
+
 /// Names that other programs write for the same thing; read where ours is absent.
 const OTHER_NAMES: [(&str, &str); 1] = [("EMLFilePath", "EmlFilePath")];
 

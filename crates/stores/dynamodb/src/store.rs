@@ -14,7 +14,7 @@ use postrider_seams::{Claimed, Fields, Lease, Store, Want};
 use tokio::time::Instant;
 
 use crate::connect::Database;
-use crate::layout::Layout;
+use crate::layout::{Layout, RECIPIENTS};
 use crate::pages::Cursors;
 use crate::record::Record;
 use crate::settle::Made;
@@ -47,6 +47,7 @@ pub struct DynamoStore {
 
 impl DynamoStore {
     pub(crate) fn new(database: Database, contract: Contract, stage: usize, projects_ttl: bool) -> Self {
+        let contract = contract.remembering_recipients(RECIPIENTS);
         let (names, columns): (Vec<_>, Vec<_>) = contract.message_columns().into_iter().unzip();
         let mut store = Self {
             database,
@@ -121,7 +122,7 @@ impl Store for DynamoStore {
             settle_batch: BATCH,
             lease,
             extend_every: lease / 3,
-            recipient_results: self.contract.keeps_recipient_results(),
+            recipient_results: self.contract.remembers_recipients(),
         }
     }
 

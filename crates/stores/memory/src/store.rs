@@ -86,7 +86,7 @@ impl Store for MemoryStore {
             settle_batch: 500,
             lease,
             extend_every: lease / 3,
-            recipient_results: self.contract().keeps_recipient_results(),
+            recipient_results: self.contract().remembers_recipients(),
         }
     }
 

@@ -45,6 +45,7 @@ pub(crate) enum Key {
 
 impl MemoryTable {
     pub fn new(contract: Contract) -> Arc<Self> {
+        let contract = contract.remembering_recipients("recipients");
         Arc::new(Self { contract, inner: Mutex::default(), started: Instant::now(), written: Notify::new() })
     }
 

@@ -3,6 +3,7 @@
 use postrider_contract::Contract;
 use postrider_seams::store::Error;
 use postrider_sql::ddl::Index;
+use postrider_sql::own::recipients::RECIPIENTS;
 use postrider_sql::run::migrate::{Found, gathered};
 use postrider_sql::{Shape, ShapeColumn, own};
 
@@ -34,6 +35,7 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
             shape.related.insert(table.to_owned(), found);
         }
     }
+    shape.recipients = !self::columns(database, None, RECIPIENTS).await?.is_empty();
     Ok(Some(shape))
 }
 
@@ -71,8 +73,8 @@ async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>,
 }
 
 /// Which of our own tables are there?
-pub async fn own_tables(database: &Database) -> Result<[bool; 4], Error> {
-    let mut there = [false; 4];
+pub async fn own_tables(database: &Database) -> Result<[bool; own::TABLES.len()], Error> {
+    let mut there = [false; own::TABLES.len()];
     for (table, there) in own::TABLES.into_iter().zip(&mut there) {
         *there = !columns(database, None, table).await?.is_empty();
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use postrider_contract::{Contract, Table};
 use postrider_seams::store::Error;
 use postrider_sql::ddl::Index;
+use postrider_sql::own::recipients::RECIPIENTS;
 use postrider_sql::run::migrate::Found;
 use postrider_sql::{Shape, ShapeColumn, ddl, own};
 
@@ -49,6 +50,7 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
             shape.related.insert(table.to_owned(), found);
         }
     }
+    shape.recipients = !self::columns(database, &quote(RECIPIENTS)).await?.is_empty();
     Ok(Some(shape))
 }
 
@@ -114,10 +116,10 @@ pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Er
 }
 
 /// Which of our own tables are there?
-pub async fn own_tables(database: &Database) -> Result<[bool; 4], Error> {
+pub async fn own_tables(database: &Database) -> Result<[bool; own::TABLES.len()], Error> {
     const THERE: &str = "SELECT to_regclass($1) IS NOT NULL, to_regclass($2) IS NOT NULL, to_regclass($3) IS NOT NULL, \
-         to_regclass($4) IS NOT NULL";
+         to_regclass($4) IS NOT NULL, to_regclass($5) IS NOT NULL";
     let query = own::TABLES.map(quoted_path).into_iter().fold(sqlx::query(THERE), sqlx::query::Query::bind);
-    let there: (bool, bool, bool, bool) = database.one("look for our own tables", query).await?;
+    let there: (bool, bool, bool, bool, bool) = database.one("look for our own tables", query).await?;
     Ok(there.into())
 }

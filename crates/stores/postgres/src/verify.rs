@@ -31,7 +31,7 @@ impl PostgresTable {
             duplicates: self.opened.duplicates(&patient).await?,
             strange: self.opened.strange(&patient).await?,
             notifies: self.waker.notifies(),
-            own_tables: shape::own_tables(&self.database).await? == [true; 4],
+            own_tables: shape::own_tables(&self.database).await?,
         };
         Ok(self.opened.findings(Dialect::Postgres, &facts))
     }

@@ -493,7 +493,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: requeue ids SENT_SILENT, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue ids SENT_SILENT, step 3: [Held] -> Nothing
@@ -558,7 +558,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- intake: requeue state SENT_SILENT, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue state SENT_SILENT, step 4: [Held] -> Nothing
@@ -632,10 +632,10 @@ SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
+-- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason", "results"], joined: [] }
 
 -- send: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
+SELECT CAST(t.`id` AS CHAR), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'emails' AND r.row_id = CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin)
 FROM `emails` AS t
 WHERE t.`status` = 'READY'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -654,7 +654,10 @@ SELECT t.`id`, 'PROCESSING', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- send: load: as above
+-- send: load: [Ids] -> Other
+SELECT CAST(t.`id` AS CHAR), t.`eml_file_path`, t.`payload_file_path`, t.`reason`, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'emails' AND r.row_id = CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids});
 
 -- send: settle delivered, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 SELECT CAST(t.`id` AS CHAR)
@@ -664,8 +667,8 @@ WHERE t.`id` IN ({ids})
   AND t.`version` <=> CAST(? AS SIGNED)
 FOR UPDATE;
 
--- send: settle delivered, uniform, step 2: [One(Outcome("eml_path")), Held] -> Nothing
-UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+-- send: settle delivered, uniform, step 2: [One(Outcome("eml_path")), One(Reason), Held] -> Nothing
+UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -682,8 +685,8 @@ WHERE t.`id` = v.`id`
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
--- send: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+-- send: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -691,6 +694,35 @@ INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
 FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
+
+-- send: settle delivered, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: settle delivered, remembering, step 2: [Rows([Outcome("eml_path"), Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle delivered, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- send: settle delivered, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'emails', CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
+
+-- send: settle delivered, remembering, step 5: [Held] -> Nothing
+DELETE r FROM postrider_recipients AS r JOIN `emails` AS t ON r.row_id = CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin
+WHERE r.source = 'emails' AND t.`id` IN ({held}) AND r.results NOT LIKE '%"refused"%';
 
 -- send: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 SELECT CAST(t.`id` AS CHAR)
@@ -728,6 +760,31 @@ SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
 FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
+-- send: settle retry, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: settle retry, remembering, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle retry, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- send: settle retry, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'emails', CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
+
 -- send: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
@@ -763,6 +820,31 @@ INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
 FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
+
+-- send: settle dead, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: settle dead, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle dead, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- send: settle dead, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'emails', CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
 -- send: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 SELECT CAST(t.`id` AS CHAR)
@@ -800,6 +882,31 @@ SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
 FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
+-- send: settle rejected, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: settle rejected, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle rejected, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- send: settle rejected, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'emails', CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
+
 -- send: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
@@ -835,6 +942,31 @@ INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
 FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
+
+-- send: settle skipped, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+FOR UPDATE;
+
+-- send: settle skipped, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: settle skipped, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held});
+
+-- send: settle skipped, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'emails', CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
+FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
 -- send: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
 SELECT CAST(t.`id` AS CHAR)
@@ -1116,7 +1248,10 @@ SELECT t.`id`, 'CALLING-SENT-CALLBACK', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- sent_callback: load: as above
+-- sent_callback: load: [Ids] -> Other
+SELECT CAST(t.`id` AS CHAR), t.`eml_file_path`, t.`payload_file_path`, t.`reason`
+FROM `emails` AS t
+WHERE t.`id` IN ({ids});
 
 -- sent_callback: join: [Ids] -> Other
 SELECT CAST(t.`id` AS CHAR), (CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED) - CAST(FLOOR((TIMESTAMPDIFF(MICROSECOND, (SELECT h.`created_at` FROM `email_statuses` AS h WHERE h.`email_id` = t.`id` AND h.`status` = 'SENT' AND h.`id` > COALESCE((SELECT MAX(o.`id`) FROM `email_statuses` AS o WHERE o.`email_id` = t.`id` AND o.`status` NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h.`id` LIMIT 1), UTC_TIMESTAMP(6))) / 1000) AS SIGNED)), CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
@@ -1132,7 +1267,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle delivered, uniform, step 2: [One(Outcome("eml_path")), Held] -> Nothing
-UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1150,7 +1285,7 @@ WHERE t.`id` = v.`id`
 FOR UPDATE;
 
 -- sent_callback: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1167,8 +1302,8 @@ WHERE t.`id` IN ({ids})
   AND t.`version` <=> CAST(? AS SIGNED)
 FOR UPDATE;
 
--- sent_callback: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+-- sent_callback: settle retry, uniform, step 2: [One(Delay), Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1185,8 +1320,8 @@ WHERE t.`id` = v.`id`
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
--- sent_callback: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+-- sent_callback: settle retry, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
+UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1203,8 +1338,8 @@ WHERE t.`id` IN ({ids})
   AND t.`version` <=> CAST(? AS SIGNED)
 FOR UPDATE;
 
--- sent_callback: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+-- sent_callback: settle dead, uniform, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1221,8 +1356,8 @@ WHERE t.`id` = v.`id`
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
--- sent_callback: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+-- sent_callback: settle dead, each, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1239,8 +1374,8 @@ WHERE t.`id` IN ({ids})
   AND t.`version` <=> CAST(? AS SIGNED)
 FOR UPDATE;
 
--- sent_callback: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+-- sent_callback: settle rejected, uniform, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1257,8 +1392,8 @@ WHERE t.`id` = v.`id`
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
--- sent_callback: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+-- sent_callback: settle rejected, each, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1275,8 +1410,8 @@ WHERE t.`id` IN ({ids})
   AND t.`version` <=> CAST(? AS SIGNED)
 FOR UPDATE;
 
--- sent_callback: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+-- sent_callback: settle skipped, uniform, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1293,8 +1428,8 @@ WHERE t.`id` = v.`id`
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
--- sent_callback: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+-- sent_callback: settle skipped, each, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
@@ -1410,7 +1545,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- sent_callback: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, dead, step 4: [Held] -> Nothing
@@ -1437,7 +1572,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- sent_callback: reclaim, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, step 4: [Held] -> Nothing
@@ -1461,7 +1596,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- sent_callback: spent, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: spent, step 4: [Held] -> Nothing
@@ -1508,13 +1643,50 @@ SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC
 
 -- sent_callback: census FAILED-ACKNOWLEDGED: as above
 
--- sent_callback: requeue ids INVALID: as above
+-- sent_callback: requeue ids INVALID, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INVALID'
+FOR UPDATE;
+
+-- sent_callback: requeue ids INVALID, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: requeue ids INVALID, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
 
 -- sent_callback: requeue ids SENT_SILENT: as above
 
 -- sent_callback: requeue ids FAILED_SILENT: as above
 
--- sent_callback: requeue state INVALID: as above
+-- sent_callback: requeue state INVALID, step 1: [Since, Since, Since, Since, Limit] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`status` = 'INVALID'
+  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+LIMIT ?;
+
+-- sent_callback: requeue state INVALID, step 2: [Held] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({held})
+  AND t.`status` = 'INVALID'
+FOR UPDATE SKIP LOCKED;
+
+-- sent_callback: requeue state INVALID, step 3: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: requeue state INVALID, step 4: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
 
 -- sent_callback: requeue state SENT_SILENT: as above
 
@@ -1975,89 +2147,15 @@ SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC
 
 -- failed_callback: census FAILED-ACKNOWLEDGED: as above
 
--- failed_callback: requeue ids INVALID, step 1: [Ids] -> Keys
-SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`id` IN ({ids})
-  AND t.`status` = 'INVALID'
-FOR UPDATE;
+-- failed_callback: requeue ids INVALID: as above
 
--- failed_callback: requeue ids INVALID, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
-WHERE t.`id` IN ({held});
-
--- failed_callback: requeue ids INVALID, step 3: [Held] -> Nothing
-INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
-FROM `emails` AS t
-WHERE t.`id` IN ({held});
-
--- failed_callback: requeue ids SENT_SILENT, step 1: [Ids] -> Keys
-SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`id` IN ({ids})
-  AND t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
-FOR UPDATE;
-
--- failed_callback: requeue ids SENT_SILENT, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
-WHERE t.`id` IN ({held});
-
--- failed_callback: requeue ids SENT_SILENT, step 3: [Held] -> Nothing
-INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
-FROM `emails` AS t
-WHERE t.`id` IN ({held});
+-- failed_callback: requeue ids SENT_SILENT: as above
 
 -- failed_callback: requeue ids FAILED_SILENT: as above
 
--- failed_callback: requeue state INVALID, step 1: [Since, Since, Since, Since, Limit] -> Keys
-SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'INVALID'
-  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
-LIMIT ?;
+-- failed_callback: requeue state INVALID: as above
 
--- failed_callback: requeue state INVALID, step 2: [Held] -> Keys
-SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`id` IN ({held})
-  AND t.`status` = 'INVALID'
-FOR UPDATE SKIP LOCKED;
-
--- failed_callback: requeue state INVALID, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
-WHERE t.`id` IN ({held});
-
--- failed_callback: requeue state INVALID, step 4: [Held] -> Nothing
-INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
-FROM `emails` AS t
-WHERE t.`id` IN ({held});
-
--- failed_callback: requeue state SENT_SILENT, step 1: [Since, Since, Since, Since, Limit] -> Keys
-SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
-  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
-LIMIT ?;
-
--- failed_callback: requeue state SENT_SILENT, step 2: [Held] -> Keys
-SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`id` IN ({held})
-  AND t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
-FOR UPDATE SKIP LOCKED;
-
--- failed_callback: requeue state SENT_SILENT, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
-WHERE t.`id` IN ({held});
-
--- failed_callback: requeue state SENT_SILENT, step 4: [Held] -> Nothing
-INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
-FROM `emails` AS t
-WHERE t.`id` IN ({held});
+-- failed_callback: requeue state SENT_SILENT: as above
 
 -- failed_callback: requeue state FAILED_SILENT: as above
 

@@ -505,7 +505,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -561,7 +561,7 @@ WHERE t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -627,7 +627,7 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
+-- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason", "results"], joined: [] }
 
 -- send: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -647,29 +647,32 @@ effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'PROCESSING', NULL, now()
 FROM moved AS t)
-SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0) + COALESCE(octet_length(t."reason"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END, CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
+SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0) + COALESCE(octet_length(t."reason"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END, CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'emails' AND r.row_id = (t."id")::text)
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
--- send: load: as above
+-- send: load: [Ids] -> Other
+SELECT (t."id")::text, (t."eml_file_path")::text, (t."payload_file_path")::text, (t."reason")::text, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'emails' AND r.row_id = (t."id")::text)
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[]);
 
--- send: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] -> Keys
+-- send: settle delivered, uniform: [One(Outcome("eml_path")), One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-WHERE t."id" = ANY (($2::text[])::varchar[])
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = $2::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (($3::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
-  AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
+  AND t."version" IS NOT DISTINCT FROM ($4::text)::integer
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', $4::text, now()
+SELECT t."id", 'SENT', $2::text, now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -681,6 +684,32 @@ SELECT t."id", 'SENT', t."postrider reason", now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
+
+-- send: settle delivered, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
+WITH moved AS (
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]) AS v("id", "f0", "o_eml_path", "reason")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."version" IS NOT DISTINCT FROM v."f0"
+RETURNING t.*, v."reason" AS "postrider reason"),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', t."postrider reason", now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- send: settle delivered, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
+FROM "emails" AS t JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+WHERE t."id" = ANY (($3::text[])::varchar[])
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+
+-- send: settle delivered, remembering, step 3: [Held] -> Nothing
+DELETE FROM postrider_recipients AS r
+WHERE r.source = 'emails' AND r.row_id = ANY ($1::text[]) AND r.results NOT LIKE '%"refused"%';
 
 -- send: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
@@ -711,6 +740,28 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
+-- send: settle retry, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
+WITH moved AS (
+UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."version" IS NOT DISTINCT FROM v."f0"
+RETURNING t.*, v."reason" AS "postrider reason"),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', t."postrider reason", now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- send: settle retry, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
+FROM "emails" AS t JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+WHERE t."id" = ANY (($3::text[])::varchar[])
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+
 -- send: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
 UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
@@ -739,6 +790,28 @@ SELECT t."id", 'FAILED', t."postrider reason", now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
+
+-- send: settle dead, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
+WITH moved AS (
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."version" IS NOT DISTINCT FROM v."f0"
+RETURNING t.*, v."reason" AS "postrider reason"),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', t."postrider reason", now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- send: settle dead, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
+FROM "emails" AS t JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+WHERE t."id" = ANY (($3::text[])::varchar[])
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- send: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
@@ -769,6 +842,28 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
+-- send: settle rejected, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
+WITH moved AS (
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."version" IS NOT DISTINCT FROM v."f0"
+RETURNING t.*, v."reason" AS "postrider reason"),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', t."postrider reason", now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- send: settle rejected, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
+FROM "emails" AS t JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+WHERE t."id" = ANY (($3::text[])::varchar[])
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+
 -- send: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
 UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
@@ -797,6 +892,28 @@ SELECT t."id", 'FAILED', t."postrider reason", now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
+
+-- send: settle skipped, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
+WITH moved AS (
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."version" IS NOT DISTINCT FROM v."f0"
+RETURNING t.*, v."reason" AS "postrider reason"),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', t."postrider reason", now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- send: settle skipped, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
+FROM "emails" AS t JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+WHERE t."id" = ANY (($3::text[])::varchar[])
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- send: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
@@ -1036,7 +1153,10 @@ SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint,
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
--- sent_callback: load: as above
+-- sent_callback: load: [Ids] -> Other
+SELECT (t."id")::text, (t."eml_file_path")::text, (t."payload_file_path")::text, (t."reason")::text
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[]);
 
 -- sent_callback: join: [Ids] -> Other
 SELECT (t."id")::text, (floor(extract(epoch FROM now()) * 1000)::bigint - ((CASE WHEN isfinite((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1)) THEN floor(extract(epoch FROM now() - (SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1)) * 1000000)::bigint END) / 1000)::bigint), floor(extract(epoch FROM now()) * 1000)::bigint
@@ -1045,7 +1165,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[]);
 
 -- sent_callback: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1059,7 +1179,7 @@ FROM moved AS t;
 
 -- sent_callback: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1072,23 +1192,23 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- sent_callback: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
+-- sent_callback: settle retry, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $2::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-WHERE t."id" = ANY (($3::text[])::varchar[])
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM ($4::text)::integer
+  AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', $2::text, now()
+SELECT t."id", 'SENT', $4::text, now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- sent_callback: settle retry, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1101,23 +1221,23 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- sent_callback: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
+-- sent_callback: settle dead, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-WHERE t."id" = ANY (($2::text[])::varchar[])
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
+  AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', $1::text, now()
+SELECT t."id", 'SENT', $3::text, now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- sent_callback: settle dead, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1130,23 +1250,23 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- sent_callback: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
+-- sent_callback: settle rejected, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-WHERE t."id" = ANY (($2::text[])::varchar[])
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
+  AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', $1::text, now()
+SELECT t."id", 'SENT', $3::text, now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- sent_callback: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1159,23 +1279,23 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- sent_callback: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
+-- sent_callback: settle skipped, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-WHERE t."id" = ANY (($2::text[])::varchar[])
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
-  AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
+  AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', $1::text, now()
+SELECT t."id", 'SENT', $3::text, now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
 -- sent_callback: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1265,7 +1385,7 @@ ORDER BY t."updated_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1286,7 +1406,7 @@ ORDER BY t."updated_at"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1305,7 +1425,7 @@ WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1353,13 +1473,46 @@ SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(ext
 
 -- sent_callback: census FAILED-ACKNOWLEDGED: as above
 
--- sent_callback: requeue ids INVALID: as above
+-- sent_callback: requeue ids INVALID: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'INVALID'
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
 
 -- sent_callback: requeue ids SENT_SILENT: as above
 
 -- sent_callback: requeue ids FAILED_SILENT: as above
 
--- sent_callback: requeue state INVALID: as above
+-- sent_callback: requeue state INVALID: [Since, Limit] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."status" = 'INVALID'
+  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+LIMIT $2
+FOR UPDATE SKIP LOCKED),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
 
 -- sent_callback: requeue state SENT_SILENT: as above
 
@@ -1743,81 +1896,15 @@ SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(ext
 
 -- failed_callback: census FAILED-ACKNOWLEDGED: as above
 
--- failed_callback: requeue ids INVALID: [Ids] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."id" AS k
-FROM "emails" AS t
-WHERE t."id" = ANY (($1::text[])::varchar[])
-  AND t."status" IS NOT DISTINCT FROM 'INVALID'
-FOR UPDATE),
-moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
-effect0 AS (
-INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, now()
-FROM moved AS t)
-SELECT (t."id")::text
-FROM moved AS t;
+-- failed_callback: requeue ids INVALID: as above
 
--- failed_callback: requeue ids SENT_SILENT: [Ids] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."id" AS k
-FROM "emails" AS t
-WHERE t."id" = ANY (($1::text[])::varchar[])
-  AND t."status" IS NOT DISTINCT FROM 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
-FOR UPDATE),
-moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
-effect0 AS (
-INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, now()
-FROM moved AS t)
-SELECT (t."id")::text
-FROM moved AS t;
+-- failed_callback: requeue ids SENT_SILENT: as above
 
 -- failed_callback: requeue ids FAILED_SILENT: as above
 
--- failed_callback: requeue state INVALID: [Since, Limit] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."id" AS k
-FROM "emails" AS t
-WHERE t."status" = 'INVALID'
-  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
-LIMIT $2
-FOR UPDATE SKIP LOCKED),
-moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
-effect0 AS (
-INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, now()
-FROM moved AS t)
-SELECT (t."id")::text
-FROM moved AS t;
+-- failed_callback: requeue state INVALID: as above
 
--- failed_callback: requeue state SENT_SILENT: [Since, Limit] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."id" AS k
-FROM "emails" AS t
-WHERE t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
-  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
-LIMIT $2
-FOR UPDATE SKIP LOCKED),
-moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
-effect0 AS (
-INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, now()
-FROM moved AS t)
-SELECT (t."id")::text
-FROM moved AS t;
+-- failed_callback: requeue state SENT_SILENT: as above
 
 -- failed_callback: requeue state FAILED_SILENT: as above
 

@@ -12,10 +12,10 @@ CREATE INDEX `Order_mail_lease` ON `Order` (`select`, `tenant`, `lastAttemptAt`)
 -- create
 CREATE INDEX `Order_done_purge` ON `Order` (`select`, `tenant`, `createdAt`);
 
--- mail: layout Layout { integer_id: false, fences: 2, claim_time: Some(1), pool: 8, fields: ["headers", "html", "subject", "to"], joined: [] }
+-- mail: layout Layout { integer_id: false, fences: 2, claim_time: Some(1), pool: 8, fields: ["headers", "html", "subject", "to", "results"], joined: [] }
 
 -- mail: claim 1, step 1: [Owner, Limit] -> Rows
-SELECT CAST(t.`orderId` AS CHAR), CAST(LEFT(?, 40) AS CHAR), CAST(CAST(CASE WHEN t.`lastAttemptAt` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1000 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`lastAttemptAt` + INTERVAL 1000 MICROSECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(3)) AS CHAR), CAST(COALESCE(t.`tries`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`nextAttemptAt`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`createdAt`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`meta`), 0) + COALESCE(LENGTH(t.`bodyHtml`), 0) + COALESCE(LENGTH(t.`order`), 0) + COALESCE(LENGTH(t.`to`), 0) AS SIGNED), CASE WHEN LENGTH(t.`meta`) <= 65536 THEN CAST(t.`meta` AS CHAR) END, CASE WHEN LENGTH(t.`bodyHtml`) <= 65536 THEN t.`bodyHtml` END, CASE WHEN LENGTH(t.`order`) <= 65536 THEN t.`order` END, CASE WHEN LENGTH(t.`to`) <= 65536 THEN t.`to` END
+SELECT CAST(t.`orderId` AS CHAR), CAST(LEFT(?, 40) AS CHAR), CAST(CAST(CASE WHEN t.`lastAttemptAt` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1000 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`lastAttemptAt` + INTERVAL 1000 MICROSECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(3)) AS CHAR), CAST(COALESCE(t.`tries`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`nextAttemptAt`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`createdAt`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`meta`), 0) + COALESCE(LENGTH(t.`bodyHtml`), 0) + COALESCE(LENGTH(t.`order`), 0) + COALESCE(LENGTH(t.`to`), 0) AS SIGNED), CASE WHEN LENGTH(t.`meta`) <= 65536 THEN CAST(t.`meta` AS CHAR) END, CASE WHEN LENGTH(t.`bodyHtml`) <= 65536 THEN t.`bodyHtml` END, CASE WHEN LENGTH(t.`order`) <= 65536 THEN t.`order` END, CASE WHEN LENGTH(t.`to`) <= 65536 THEN t.`to` END, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'Order' AND r.row_id = CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin)
 FROM `Order` AS t
 WHERE t.`select` = 0
   AND (t.`nextAttemptAt` IS NULL OR t.`nextAttemptAt` <= UTC_TIMESTAMP(6))
@@ -30,7 +30,7 @@ UPDATE `Order` AS t SET t.`select` = 1, t.`lastAttemptAt` = ?, t.`group` = LEFT(
 WHERE t.`orderId` IN ({held});
 
 -- mail: load: [Ids] -> Other
-SELECT CAST(t.`orderId` AS CHAR), CAST(t.`meta` AS CHAR), t.`bodyHtml`, t.`order`, t.`to`
+SELECT CAST(t.`orderId` AS CHAR), CAST(t.`meta` AS CHAR), t.`bodyHtml`, t.`order`, t.`to`, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'Order' AND r.row_id = CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin)
 FROM `Order` AS t
 WHERE t.`orderId` IN ({ids});
 
@@ -43,8 +43,8 @@ WHERE t.`orderId` IN ({ids})
   AND t.`lastAttemptAt` <=> CAST(? AS DATETIME(6))
 FOR UPDATE;
 
--- mail: settle delivered, uniform, step 2: [Held] -> Nothing
-UPDATE `Order` AS t SET t.`select` = 2, t.`group` = NULL, t.`lastError` = NULL
+-- mail: settle delivered, uniform, step 2: [One(Reason), Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 2, t.`group` = NULL, t.`lastError` = LEFT(?, 40)
 WHERE t.`orderId` IN ({held});
 
 -- mail: settle delivered, each, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
@@ -56,9 +56,33 @@ WHERE t.`orderId` = v.`id`
   AND t.`lastAttemptAt` <=> v.`f1`
 FOR UPDATE;
 
--- mail: settle delivered, each, step 2: [Held] -> Nothing
-UPDATE `Order` AS t SET t.`select` = 2, t.`group` = NULL, t.`lastError` = NULL
+-- mail: settle delivered, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 2, t.`group` = NULL, t.`lastError` = LEFT(v.`reason`, 40)
 WHERE t.`orderId` IN ({held});
+
+-- mail: settle delivered, remembering, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: settle delivered, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 2, t.`group` = NULL, t.`lastError` = LEFT(v.`reason`, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle delivered, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
+FROM `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id`
+WHERE t.`orderId` IN ({held})
+ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
+
+-- mail: settle delivered, remembering, step 4: [Held] -> Nothing
+DELETE r FROM postrider_recipients AS r JOIN `Order` AS t ON r.row_id = CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin
+WHERE r.source = 'Order' AND t.`orderId` IN ({held}) AND r.results NOT LIKE '%"refused"%';
 
 -- mail: settle retry, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
@@ -86,6 +110,26 @@ FOR UPDATE;
 UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
 WHERE t.`orderId` IN ({held});
 
+-- mail: settle retry, remembering, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: settle retry, remembering, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
+UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle retry, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
+FROM `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id`
+WHERE t.`orderId` IN ({held})
+ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
+
 -- mail: settle dead, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
 FROM `Order` AS t
@@ -111,6 +155,26 @@ FOR UPDATE;
 -- mail: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
 WHERE t.`orderId` IN ({held});
+
+-- mail: settle dead, remembering, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: settle dead, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle dead, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
+FROM `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id`
+WHERE t.`orderId` IN ({held})
+ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
 -- mail: settle rejected, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
@@ -138,6 +202,26 @@ FOR UPDATE;
 UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
 WHERE t.`orderId` IN ({held});
 
+-- mail: settle rejected, remembering, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: settle rejected, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle rejected, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
+FROM `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id`
+WHERE t.`orderId` IN ({held})
+ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
+
 -- mail: settle skipped, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
 FROM `Order` AS t
@@ -163,6 +247,26 @@ FOR UPDATE;
 -- mail: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
 WHERE t.`orderId` IN ({held});
+
+-- mail: settle skipped, remembering, step 1: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+FOR UPDATE;
+
+-- mail: settle skipped, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
+UPDATE `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id` SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT(v.`reason`, 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: settle skipped, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
+FROM `Order` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`orderId` = v.`id`
+WHERE t.`orderId` IN ({held})
+ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
 -- mail: settle deferred, uniform, step 1: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
@@ -325,6 +429,10 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- mail: purge 1, step 2: [Held] -> Nothing
+DELETE r FROM postrider_recipients AS r JOIN `Order` AS t ON r.row_id = CONVERT(CAST(t.`orderId` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin
+WHERE r.source = 'Order' AND t.`orderId` IN ({held});
+
+-- mail: purge 1, step 3: [Held] -> Nothing
 DELETE FROM `Order`
 WHERE `orderId` IN ({held});
 

@@ -41,7 +41,7 @@ BEGIN
 END
 $postrider$;
 
--- mail: layout Layout { integer_id: false, fences: 2, claim_time: None, pool: 8, fields: ["headers", "html", "subject", "to"], joined: [] }
+-- mail: layout Layout { integer_id: false, fences: 2, claim_time: None, pool: 8, fields: ["headers", "html", "subject", "to", "results"], joined: [] }
 
 -- mail: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
@@ -58,31 +58,51 @@ moved AS (
 UPDATE "Order" AS t SET "select" = 1, "lastAttemptAt" = CASE WHEN t."lastAttemptAt" BETWEEN ((now()) AT TIME ZONE 'utc') - interval '1000 microseconds' AND ((now()) AT TIME ZONE 'utc') + interval '60 seconds' THEN t."lastAttemptAt" + interval '1000 microseconds' ELSE ((now()) AT TIME ZONE 'utc') END, "group" = LEFT($2::text, 40)
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."bodyHtml", t."createdAt", t."group", t."lastAttemptAt", t."meta", t."nextAttemptAt", t."order", t."orderId", t."rank", t."to", t."tries")
-SELECT (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text, (COALESCE(t."tries", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."nextAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint END, CASE WHEN isfinite(t."createdAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."createdAt") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."meta"::text), 0) + COALESCE(octet_length(t."bodyHtml"), 0) + COALESCE(octet_length(t."order"), 0) + COALESCE(octet_length(t."to"), 0))::bigint, CASE WHEN octet_length(t."meta"::text) <= 65536 THEN (t."meta")::text END, CASE WHEN octet_length(t."bodyHtml") <= 65536 THEN (t."bodyHtml")::text END, CASE WHEN octet_length(t."order") <= 65536 THEN (t."order")::text END, CASE WHEN octet_length(t."to") <= 65536 THEN (t."to")::text END
+SELECT (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text, (COALESCE(t."tries", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."nextAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint END, CASE WHEN isfinite(t."createdAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."createdAt") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."meta"::text), 0) + COALESCE(octet_length(t."bodyHtml"), 0) + COALESCE(octet_length(t."order"), 0) + COALESCE(octet_length(t."to"), 0))::bigint, CASE WHEN octet_length(t."meta"::text) <= 65536 THEN (t."meta")::text END, CASE WHEN octet_length(t."bodyHtml") <= 65536 THEN (t."bodyHtml")::text END, CASE WHEN octet_length(t."order") <= 65536 THEN (t."order")::text END, CASE WHEN octet_length(t."to") <= 65536 THEN (t."to")::text END, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'Order' AND r.row_id = (t."orderId")::text)
 FROM moved AS t
 ORDER BY t."rank" DESC NULLS LAST, COALESCE(t."nextAttemptAt", '-infinity'), t."orderId";
 
 -- mail: load: [Ids] -> Other
-SELECT (t."orderId")::text, (t."meta")::text, (t."bodyHtml")::text, (t."order")::text, (t."to")::text
+SELECT (t."orderId")::text, (t."meta")::text, (t."bodyHtml")::text, (t."order")::text, (t."to")::text, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'Order' AND r.row_id = (t."orderId")::text)
 FROM "Order" AS t
 WHERE t."orderId" = ANY (($1::text[])::uuid[]);
 
--- mail: settle delivered, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = NULL
-WHERE t."orderId" = ANY (($1::text[])::uuid[])
+-- mail: settle delivered, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = LEFT($1::text, 40)
+WHERE t."orderId" = ANY (($2::text[])::uuid[])
   AND t."select" IS NOT DISTINCT FROM 1
-  AND t."group" IS NOT DISTINCT FROM ($2::text)::varchar
-  AND t."lastAttemptAt" IS NOT DISTINCT FROM ($3::text)::timestamp(3) without time zone
+  AND t."group" IS NOT DISTINCT FROM ($3::text)::varchar
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM ($4::text)::timestamp(3) without time zone
 RETURNING (t."orderId")::text;
 
--- mail: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
-UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = NULL
-FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[]) AS v("id", "f0", "f1")
+-- mail: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
+UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = LEFT(v."reason", 40)
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]) AS v("id", "f0", "f1", "reason")
 WHERE t."orderId" = v."id"
   AND t."select" IS NOT DISTINCT FROM 1
   AND t."group" IS NOT DISTINCT FROM v."f0"
   AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."orderId")::text;
+
+-- mail: settle delivered, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
+UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = LEFT(v."reason", 40)
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]) AS v("id", "f0", "f1", "reason")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."orderId")::text;
+
+-- mail: settle delivered, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', (t."orderId")::text, v."o_remembered_recipients", now()
+FROM "Order" AS t JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
+WHERE t."orderId" = ANY (($3::text[])::uuid[])
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+
+-- mail: settle delivered, remembering, step 3: [Held] -> Nothing
+DELETE FROM postrider_recipients AS r
+WHERE r.source = 'Order' AND r.row_id = ANY ($1::text[]) AND r.results NOT LIKE '%"refused"%';
 
 -- mail: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = ((now() + make_interval(secs => $1::float8)) AT TIME ZONE 'utc'), "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT($2::text, 40)
@@ -101,6 +121,22 @@ WHERE t."orderId" = v."id"
   AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."orderId")::text;
 
+-- mail: settle retry, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay), Array(Reason)] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = ((now() + make_interval(secs => v."delay")) AT TIME ZONE 'utc'), "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT(v."reason", 40)
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::float8[], $5::text[]) AS v("id", "f0", "f1", "delay", "reason")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."orderId")::text;
+
+-- mail: settle retry, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', (t."orderId")::text, v."o_remembered_recipients", now()
+FROM "Order" AS t JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
+WHERE t."orderId" = ANY (($3::text[])::uuid[])
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+
 -- mail: settle dead, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT($1::text, 40)
 WHERE t."orderId" = ANY (($2::text[])::uuid[])
@@ -117,6 +153,22 @@ WHERE t."orderId" = v."id"
   AND t."group" IS NOT DISTINCT FROM v."f0"
   AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."orderId")::text;
+
+-- mail: settle dead, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT(v."reason", 40)
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]) AS v("id", "f0", "f1", "reason")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."orderId")::text;
+
+-- mail: settle dead, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', (t."orderId")::text, v."o_remembered_recipients", now()
+FROM "Order" AS t JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
+WHERE t."orderId" = ANY (($3::text[])::uuid[])
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- mail: settle rejected, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT($1::text, 40)
@@ -135,6 +187,22 @@ WHERE t."orderId" = v."id"
   AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."orderId")::text;
 
+-- mail: settle rejected, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT(v."reason", 40)
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]) AS v("id", "f0", "f1", "reason")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."orderId")::text;
+
+-- mail: settle rejected, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', (t."orderId")::text, v."o_remembered_recipients", now()
+FROM "Order" AS t JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
+WHERE t."orderId" = ANY (($3::text[])::uuid[])
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+
 -- mail: settle skipped, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT($1::text, 40)
 WHERE t."orderId" = ANY (($2::text[])::uuid[])
@@ -151,6 +219,22 @@ WHERE t."orderId" = v."id"
   AND t."group" IS NOT DISTINCT FROM v."f0"
   AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."orderId")::text;
+
+-- mail: settle skipped, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Reason)] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT(v."reason", 40)
+FROM unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[], $4::text[]) AS v("id", "f0", "f1", "reason")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+RETURNING (t."orderId")::text;
+
+-- mail: settle skipped, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', (t."orderId")::text, v."o_remembered_recipients", now()
+FROM "Order" AS t JOIN unnest($1::text[], ($2::text[])::uuid[]) AS v("o_remembered_recipients", "id") ON t."orderId" = v."id"
+WHERE t."orderId" = ANY (($3::text[])::uuid[])
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- mail: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = ((now() + make_interval(secs => $1::float8)) AT TIME ZONE 'utc')
@@ -263,7 +347,7 @@ RETURNING t."orderId")
 SELECT (t."orderId")::text
 FROM moved AS t;
 
--- mail: purge 1: [Limit] -> Keys
+-- mail: purge 1, step 1: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."orderId" AS k
 FROM "Order" AS t
@@ -274,6 +358,10 @@ FOR UPDATE SKIP LOCKED)
 DELETE FROM "Order" AS t
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING (t."orderId")::text;
+
+-- mail: purge 1, step 2: [Held] -> Nothing
+DELETE FROM postrider_recipients AS r
+WHERE r.source = 'Order' AND r.row_id = ANY ($1::text[]);
 
 -- mail: next due: [] -> Other
 SELECT (COALESCE(0 - (CASE WHEN isfinite(t."nextAttemptAt") THEN floor(extract(epoch FROM ((now()) AT TIME ZONE 'utc') - t."nextAttemptAt") * 1000000)::bigint END), 0))::bigint AS w

@@ -24,7 +24,7 @@ CREATE INDEX IF NOT EXISTS "Order_done_state" ON "Order" ("orderId") WHERE "sele
 -- create
 CREATE INDEX IF NOT EXISTS "Order_failed_state" ON "Order" ("orderId") WHERE "select" = 9;
 
--- mail: layout Layout { integer_id: false, fences: 2, claim_time: None, pool: 8, fields: ["headers", "html", "subject", "to"], joined: [] }
+-- mail: layout Layout { integer_id: false, fences: 2, claim_time: None, pool: 8, fields: ["headers", "html", "subject", "to", "results"], joined: [] }
 
 -- mail: claim 1, step 1: [Limit] -> Keys
 SELECT CAST(t."orderId" AS TEXT)
@@ -39,29 +39,49 @@ LIMIT ?1;
 -- mail: claim 1, step 2: [Owner, Held] -> Rows
 UPDATE "Order" AS t SET "select" = 1, "lastAttemptAt" = CASE WHEN typeof(COALESCE(t."lastAttemptAt", t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."lastAttemptAt", t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN CASE WHEN CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END WHEN COALESCE(t."lastAttemptAt", t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CASE WHEN CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CASE WHEN CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') END, "group" = ?1
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
-RETURNING CAST("orderId" AS TEXT), CAST("group" AS TEXT), CAST("lastAttemptAt" AS TEXT), CAST(COALESCE("tries", 0) AS INTEGER), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("nextAttemptAt") IN ('integer', 'real') OR "nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST("nextAttemptAt" AS INTEGER) ELSE CAST(round((julianday("nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("createdAt") IN ('integer', 'real') OR "createdAt" NOT GLOB '*[^0-9]*' THEN CAST("createdAt" AS INTEGER) ELSE CAST(round((julianday("createdAt") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("meta" AS BLOB)), 0) + COALESCE(length(CAST("bodyHtml" AS BLOB)), 0) + COALESCE(length(CAST("order" AS BLOB)), 0) + COALESCE(length(CAST("to" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("meta" AS BLOB)) <= 65536 THEN "meta" END, CASE WHEN length(CAST("bodyHtml" AS BLOB)) <= 65536 THEN "bodyHtml" END, CASE WHEN length(CAST("order" AS BLOB)) <= 65536 THEN "order" END, CASE WHEN length(CAST("to" AS BLOB)) <= 65536 THEN "to" END;
+RETURNING CAST("orderId" AS TEXT), CAST("group" AS TEXT), CAST("lastAttemptAt" AS TEXT), CAST(COALESCE("tries", 0) AS INTEGER), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("nextAttemptAt") IN ('integer', 'real') OR "nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST("nextAttemptAt" AS INTEGER) ELSE CAST(round((julianday("nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("createdAt") IN ('integer', 'real') OR "createdAt" NOT GLOB '*[^0-9]*' THEN CAST("createdAt" AS INTEGER) ELSE CAST(round((julianday("createdAt") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("meta" AS BLOB)), 0) + COALESCE(length(CAST("bodyHtml" AS BLOB)), 0) + COALESCE(length(CAST("order" AS BLOB)), 0) + COALESCE(length(CAST("to" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("meta" AS BLOB)) <= 65536 THEN "meta" END, CASE WHEN length(CAST("bodyHtml" AS BLOB)) <= 65536 THEN "bodyHtml" END, CASE WHEN length(CAST("order" AS BLOB)) <= 65536 THEN "order" END, CASE WHEN length(CAST("to" AS BLOB)) <= 65536 THEN "to" END, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'Order' AND r.row_id = CAST("Order"."orderId" AS TEXT));
 
 -- mail: load: [Ids] -> Other
-SELECT CAST(t."orderId" AS TEXT), t."meta", t."bodyHtml", t."order", t."to"
+SELECT CAST(t."orderId" AS TEXT), t."meta", t."bodyHtml", t."order", t."to", (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'Order' AND r.row_id = CAST(t."orderId" AS TEXT))
 FROM "Order" AS t
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- mail: settle delivered, uniform: [Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = NULL
-WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+-- mail: settle delivered, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = ?1
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."select" = 1
-  AND CAST(t."group" AS TEXT) IS ?2
-  AND CAST(t."lastAttemptAt" AS TEXT) IS ?3
+  AND CAST(t."group" AS TEXT) IS ?3
+  AND CAST(t."lastAttemptAt" AS TEXT) IS ?4
 RETURNING CAST("orderId" AS TEXT);
 
--- mail: settle delivered, each: [Rows([Id, Fence(0), Fence(1)])] -> Keys
-UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = NULL
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)) AS v
+-- mail: settle delivered, each: [Rows([Id, Fence(0), Fence(1), Reason])] -> Keys
+UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = v."reason"
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'reason' AS "reason" FROM json_each(?1)) AS v
 WHERE t."orderId" = v."id"
   AND +t."select" = 1
   AND CAST(t."group" AS TEXT) IS v."f0"
   AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
 RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle delivered, remembering, step 1: [Rows([Id, Fence(0), Fence(1), Reason])] -> Keys
+UPDATE "Order" AS t SET "select" = 2, "group" = NULL, "lastError" = v."reason"
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle delivered, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', CAST(t."orderId" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM "Order" AS t JOIN (SELECT value->>'o_remembered_recipients' AS "o_remembered_recipients", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."orderId" = v."id"
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+
+-- mail: settle delivered, remembering, step 3: [Held] -> Nothing
+DELETE FROM postrider_recipients AS r
+WHERE r.source = 'Order' AND r.row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1)) AND r.results NOT LIKE '%"refused"%';
 
 -- mail: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = CASE WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = ?2
@@ -80,6 +100,22 @@ WHERE t."orderId" = v."id"
   AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
 RETURNING CAST("orderId" AS TEXT);
 
+-- mail: settle retry, remembering, step 1: [Rows([Id, Fence(0), Fence(1), Delay, Reason])] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = CASE WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = v."reason"
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'delay' AS "delay", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle retry, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', CAST(t."orderId" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM "Order" AS t JOIN (SELECT value->>'o_remembered_recipients' AS "o_remembered_recipients", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."orderId" = v."id"
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+
 -- mail: settle dead, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = ?1
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
@@ -96,6 +132,22 @@ WHERE t."orderId" = v."id"
   AND CAST(t."group" AS TEXT) IS v."f0"
   AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
 RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle dead, remembering, step 1: [Rows([Id, Fence(0), Fence(1), Reason])] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = v."reason"
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle dead, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', CAST(t."orderId" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM "Order" AS t JOIN (SELECT value->>'o_remembered_recipients' AS "o_remembered_recipients", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."orderId" = v."id"
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- mail: settle rejected, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = ?1
@@ -114,6 +166,22 @@ WHERE t."orderId" = v."id"
   AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
 RETURNING CAST("orderId" AS TEXT);
 
+-- mail: settle rejected, remembering, step 1: [Rows([Id, Fence(0), Fence(1), Reason])] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = v."reason"
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle rejected, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', CAST(t."orderId" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM "Order" AS t JOIN (SELECT value->>'o_remembered_recipients' AS "o_remembered_recipients", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."orderId" = v."id"
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
+
 -- mail: settle skipped, uniform: [One(Reason), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = ?1
 WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
@@ -130,6 +198,22 @@ WHERE t."orderId" = v."id"
   AND CAST(t."group" AS TEXT) IS v."f0"
   AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
 RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle skipped, remembering, step 1: [Rows([Id, Fence(0), Fence(1), Reason])] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = v."reason"
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: settle skipped, remembering, step 2: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
+INSERT INTO postrider_recipients (source, row_id, results, changed_at)
+SELECT 'Order', CAST(t."orderId" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+FROM "Order" AS t JOIN (SELECT value->>'o_remembered_recipients' AS "o_remembered_recipients", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."orderId" = v."id"
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
+ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- mail: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Fence(1))] -> Keys
 UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = CASE WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
@@ -222,7 +306,7 @@ WHERE t."select" = 0
 LIMIT ?1)
 RETURNING CAST("orderId" AS TEXT);
 
--- mail: purge 1: [Limit] -> Keys
+-- mail: purge 1, step 1: [Limit] -> Keys
 DELETE FROM "Order" AS t
 WHERE t."orderId" IN (
 SELECT t."orderId"
@@ -231,6 +315,10 @@ WHERE t."select" = 2 AND t."tenant" = 'it''s us'
   AND CASE WHEN typeof(t."createdAt") IN ('integer', 'real') OR t."createdAt" NOT GLOB '*[^0-9]*' THEN CAST(t."createdAt" AS INTEGER) ELSE CAST(round((julianday(t."createdAt") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 2592000000
 LIMIT ?1)
 RETURNING CAST("orderId" AS TEXT);
+
+-- mail: purge 1, step 2: [Held] -> Nothing
+DELETE FROM postrider_recipients AS r
+WHERE r.source = 'Order' AND r.row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- mail: next due: [] -> Other
 SELECT CAST(COALESCE(0 - (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."nextAttemptAt") IN ('integer', 'real') OR t."nextAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."nextAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."nextAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000), 0) AS INTEGER) AS w

@@ -182,6 +182,7 @@ impl Table<'_> {
         let fields = self.contract.message_columns();
         let mut columns = vec![self.key()];
         columns.extend(fields.iter().map(|(_, column)| self.field(column)));
+        columns.extend(self.remembered(&self.id()));
         let among = draft.among(&self.id(), Bind::Ids);
         let text = format!("SELECT {}\nFROM {} AS t\nWHERE {among}", columns.join(", "), self.name());
         Script { steps: vec![draft.finish(&text, Yields::Other)] }

@@ -80,7 +80,11 @@ impl Table<'_> {
                      pick))\nRETURNING {}",
                     self.key()
                 );
-                Script { steps: vec![draft.finish(&text, Yields::Keys)] }
+                Script {
+                    steps: std::iter::once(draft.finish(&text, Yields::Keys))
+                        .chain(self.forget_purged())
+                        .collect(),
+                }
             }
             Dialect::Mysql => {
                 let text = format!(
@@ -92,7 +96,8 @@ impl Table<'_> {
                 // MariaDB knows no alias in a plain DELETE.
                 let among = draft.among(&self.quote(&self.contract.table.id), Bind::Held);
                 let second = draft.finish(&format!("DELETE FROM {name}\nWHERE {among}"), Yields::Nothing);
-                Script { steps: vec![first, second] }
+                // While the rows are there: their keys are compared as text.
+                Script { steps: std::iter::once(first).chain(self.forget_purged()).chain([second]).collect() }
             }
             Dialect::Sqlite => {
                 let text = format!(
@@ -103,6 +108,7 @@ impl Table<'_> {
                 let mut steps = vec![draft.finish(&text, Yields::Keys)];
                 steps
                     .extend(self.shape.cascades.iter().map(|(table, column)| self.purge_with(table, column)));
+                steps.extend(self.forget_purged());
                 Script { steps }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use postrider_contract::{Join, Role, Set};
+use postrider_contract::{Join, RESULTS, Role, Set};
 use postrider_seams::row::{CLOCK, REACHED};
 use postrider_seams::store::INLINE_LIMIT;
 
@@ -24,9 +24,14 @@ impl Table<'_> {
             fences: fence.len(),
             claim_time,
             pool: fence.len() + 6,
-            fields: self.contract.message_columns().into_iter().map(|(field, _)| field).collect(),
+            fields: self.field_names(),
             joined: self.joined_fields(),
         }
+    }
+
+    fn field_names(&self) -> Arc<[String]> {
+        let columns = self.contract.message_columns().into_iter().map(|(field, _)| field);
+        columns.chain(self.remembers_recipients().then(|| RESULTS.to_owned())).collect()
     }
 
     fn joined_fields(&self) -> Arc<[String]> {
@@ -150,7 +155,8 @@ impl Draft<'_> {
         let mut columns = vec![table.key()];
         columns.extend(self.fence_columns(writes, seen));
         let returned = table.dialect == Dialect::Sqlite && seen == Seen::After;
-        let counted = table.tries_in_history(&if returned { table.returned_id() } else { table.id() });
+        let id = if returned { table.returned_id() } else { table.id() };
+        let counted = table.tries_in_history(&id);
         let attempts = counted.or_else(|| table.attempts()).map_or_else(null, |attempts| {
             let counts = table.contract.column(Role::Attempts).and_then(|column| writes.set_of(column));
             let paid = seen == Seen::Before && counts == Some(&Set::Increment);
@@ -166,6 +172,7 @@ impl Draft<'_> {
         columns.push(table.as_integer(&table.size()));
         let fields = table.contract.message_columns();
         columns.extend(fields.iter().map(|(_, column)| table.inline_field(column)));
+        columns.extend(table.remembered(&id));
         columns
     }
 

@@ -1,12 +1,15 @@
 //! Our own small tables beside a contract's: locks (leases of a name), lanes (paused by an operator), pools (a lock
-//! and a bucket for each that is limited), and the list of addresses and domains that get no mail any more.
+//! and a bucket for each that is limited), the list of addresses and domains that get no mail any more, and who has a mail
+//! that not all its recipients got.
 //!
 //! Owns: their DDL and statements. Must not: be needed: a database without them has no locks, no paused lanes, no list.
 //! Invariant: the database's clock decides when a lock runs out.
 
+pub mod recipients;
 pub mod suppressions;
 
 use crate::Dialect;
+use recipients::RECIPIENTS;
 use suppressions::SUPPRESSIONS;
 
 /// The table of named locks: `name`, `owner`, `expires_at`.
@@ -19,10 +22,10 @@ pub const LANES: &str = "postrider_lanes";
 pub const POOLS: &str = "postrider_pools";
 
 /// All of them, in the order of [`create`].
-pub const TABLES: [&str; 4] = [LOCKS, LANES, SUPPRESSIONS, POOLS];
+pub const TABLES: [&str; 5] = [LOCKS, LANES, SUPPRESSIONS, POOLS, RECIPIENTS];
 
 /// Creates the tables where they are missing.
-pub fn create(dialect: Dialect) -> [String; 4] {
+pub fn create(dialect: Dialect) -> [String; 5] {
     let (name, flag, time) = match dialect {
         Dialect::Postgres => ("text", "boolean", "timestamptz"),
         Dialect::Mysql => {
@@ -39,6 +42,7 @@ pub fn create(dialect: Dialect) -> [String; 4] {
         ),
         Dialect::Sqlite => ("TEXT", "TEXT"),
     };
+    let long = if dialect == Dialect::Mysql { "longtext CHARACTER SET utf8mb4" } else { "text" };
     let seconds = if dialect == Dialect::Sqlite { "REAL" } else { "double precision" };
     [
         format!(
@@ -55,6 +59,10 @@ pub fn create(dialect: Dialect) -> [String; 4] {
         ),
         format!(
             "CREATE TABLE IF NOT EXISTS {POOLS} (pool {name} NOT NULL PRIMARY KEY, free_at {seconds} NOT NULL)"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS {RECIPIENTS} (source {name} NOT NULL, row_id {name} NOT NULL, \
+             results {long} NOT NULL, changed_at {time} NOT NULL, PRIMARY KEY (source, row_id))"
         ),
     ]
 }

@@ -27,6 +27,8 @@ pub struct Shape {
     /// Tables and columns that hold the keys of rows and go with them (ON DELETE CASCADE), where the database would not do
     /// it for us: SQLite does it only on connections that ask for all foreign keys to be enforced.
     pub cascades: Vec<(String, String)>,
+    /// Is our own table there that remembers who has a mail?
+    pub recipients: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -316,6 +318,8 @@ pub struct Settle {
     /// Where all rows share the fence and every other value (`Bind::One`): `id = ANY($1)`. Absent where it can't be.
     pub uniform: Option<Script>,
     pub each: Script,
+    /// For rows with something to remember of their recipients, where our own table does.
+    pub remembering: Option<Script>,
 }
 
 /// What operators run.

@@ -179,12 +179,13 @@ impl Opened {
         })
     }
 
-    /// Does the table keep results per recipient?
+    /// Is it remembered who has a mail: in the table itself, or in our own?
     pub fn recipient_results(&self) -> bool {
-        self.contract.writes.iter().any(|write| {
-            write.column.name == "recipient_results"
-                && self.shape.columns.iter().any(|column| column.name == write.column.name)
-        })
+        self.contract.keeps_recipient_results() || self.remembers_recipients()
+    }
+
+    fn remembers_recipients(&self) -> bool {
+        self.shape.recipients && self.contract.needs_recipient_memory(&self.stage)
     }
 }
 

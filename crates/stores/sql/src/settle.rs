@@ -23,7 +23,8 @@ impl Table<'_> {
             _ => false,
         });
         let uniform = (!fresh).then(|| self.guarded(&writes, &transitions, &Source::Uniform));
-        Settle { uniform, each }
+        let remembering = self.remembering(transition, &each);
+        Settle { uniform, each, remembering }
     }
 
     /// For an operator who cancels what is in flight: the row keeps its state and loses no try. Only what tells of tries is
@@ -41,7 +42,7 @@ impl Table<'_> {
             let mut assignments = self.contract.assignments(&step);
             assignments.retain(|one| told.contains(&Some(one.column.as_str())));
             let each = self.guarded(&Writes { step, assignments }, &[transition], &Source::Each);
-            (transition, Settle { uniform: None, each })
+            (transition, Settle { uniform: None, each, remembering: None })
         };
         let tries = Transition::SETTLES.into_iter().filter(|settles| {
             (*settles == Transition::Delivered || settles.is_failure())

@@ -4,6 +4,7 @@ use postrider_contract::Contract;
 use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::ddl::Index;
+use postrider_sql::own::recipients::RECIPIENTS;
 use postrider_sql::run::Run as _;
 use postrider_sql::run::migrate::{Found, gathered};
 use postrider_sql::{Shape, ShapeColumn, own};
@@ -32,6 +33,7 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
         }
     }
     shape.cascades = cascades(database, contract).await?;
+    shape.recipients = !self::columns(database, RECIPIENTS).await?.is_empty();
     Ok(Some(shape))
 }
 
@@ -73,8 +75,8 @@ async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>,
 }
 
 /// Which of our own tables are there?
-pub async fn own_tables(database: &Database) -> Result<[bool; 4], Error> {
-    let mut there = [false; 4];
+pub async fn own_tables(database: &Database) -> Result<[bool; own::TABLES.len()], Error> {
+    let mut there = [false; own::TABLES.len()];
     for (table, there) in own::TABLES.into_iter().zip(&mut there) {
         *there = !columns(database, table).await?.is_empty();
     }

@@ -23,7 +23,7 @@ impl SqliteTable {
             duplicates: self.opened.duplicates(&self.database).await?,
             strange: self.opened.strange(&self.database).await?,
             notifies: true,
-            own_tables: shape::own_tables(&self.database).await? == [true; 4],
+            own_tables: shape::own_tables(&self.database).await?,
         };
         Ok(self.opened.findings(Dialect::Sqlite, &facts))
     }

@@ -8,7 +8,7 @@
 //! | 5xx | greeting, EHLO, STARTTLS, AUTH | the relay refuses us |
 //! | 550 553 554 with 5.7.x, bare 554 | MAIL | suspect: us, unless it takes another sender in the same call |
 //! | 5xx | RCPT, DATA, final dot | the recipient, or the message, for good |
-//! | 552 5.5.3 | RCPT | too many recipients: the rest later (RFC 5321 4.5.3.1.10) |
+//! | 452 4.5.3, 552 5.5.3, bare 452 after an accepted one | RCPT | too many recipients: the rest in further transactions (RFC 5321 4.5.3.1.10) |
 //! | 503 | anywhere | the dialogue is muddled: later, on a new connection |
 //! | 454 4.3.x 4.4.5, 4.7.x but at RCPT | anywhere | later, and slower |
 //! | 421 | anywhere | later; on a connection that served before, the mails after it go over a new one |
@@ -17,15 +17,10 @@
 //! "554 5.7.1 Relay access denied" at RCPT is the recipient's: relays say it of one foreign address while they take
 //! others. 4.7.x at RCPT is grey-listing more often than a limit: later, but no slower.
 
-use std::time::Duration;
-
 use crate::reply::{Enhanced, Reply};
 
 #[cfg(test)]
 mod tests;
-
-/// A throttled relay is left alone at least this long.
-const LONGER: Duration = Duration::from_mins(1);
 
 /// What was said last, or is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +73,6 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Judgement {
     pub kind: Kind,
-    pub after: Option<Duration>,
     /// The relay is short of something: send less for a while.
     pub slow: bool,
 }
@@ -89,12 +83,22 @@ pub(crate) struct Refusal {
     pub stage: Stage,
     pub judgement: Judgement,
     pub code: u16,
+    pub enhanced: Option<Enhanced>,
     pub words: String,
 }
 
 impl Refusal {
     pub(crate) fn kind(&self) -> Kind {
         self.judgement.kind
+    }
+
+    /// Does the relay take no more recipients in this transaction, of which it took some?
+    pub(crate) fn is_full(&self) -> bool {
+        match (self.code, self.enhanced) {
+            (452, None) => true,
+            (_, Some(Enhanced(4 | 5, 5, 3))) => true,
+            _ => false,
+        }
     }
 
     /// Is the recipient, or the message, refused for good?
@@ -109,11 +113,12 @@ pub(crate) fn judge(stage: Stage, reply: &Reply<'_>) -> Result<(), Refusal> {
     if judgement.kind == Kind::Accepted {
         return Ok(());
     }
-    Err(Refusal { stage, judgement, code: reply.code, words: reply.words() })
+    let (code, enhanced, words) = (reply.code, reply.enhanced, reply.words());
+    Err(Refusal { stage, judgement, code, enhanced, words })
 }
 
 pub(crate) fn judgement(stage: Stage, code: u16, enhanced: Option<Enhanced>) -> Judgement {
-    let plain = |kind| Judgement { kind, after: None, slow: false };
+    let plain = |kind| Judgement { kind, slow: false };
     match code / 100 {
         2 if stage != Stage::Data => plain(Kind::Accepted),
         3 if stage == Stage::Data && code == 354 => plain(Kind::Accepted),
@@ -128,8 +133,7 @@ fn deferred(stage: Stage, code: u16, enhanced: Option<Enhanced>) -> Judgement {
     let short = matches!(enhanced, Some(Enhanced(_, 3, _) | Enhanced(_, 4, 5)))
         || (code == 452 && enhanced.is_none() && stage != Stage::Rcpt);
     let slow = code == 454 || short || (policy && stage != Stage::Rcpt);
-    let after = (slow || policy).then_some(LONGER);
-    Judgement { kind: Kind::Deferred, after, slow }
+    Judgement { kind: Kind::Deferred, slow }
 }
 
 fn lasting(stage: Stage, code: u16, enhanced: Option<Enhanced>) -> Kind {

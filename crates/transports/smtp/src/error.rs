@@ -1,7 +1,5 @@
 //! Errors: what is wrong with the settings, and why a connection can't be had or kept. None holds a secret.
 
-use std::time::Duration;
-
 /// Settings that can't work: every mistake at once, each with what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("SMTP settings: {}", mistakes.join("; "))]
@@ -20,7 +18,7 @@ impl Error {
 pub(crate) enum Fault {
     /// No connection that we may speak on: name, TCP, TLS, greeting, or "come back later".
     #[error("{reason}")]
-    Unreachable { reason: String, after: Option<Duration>, slow: bool },
+    Unreachable { reason: String, slow: bool },
     /// The relay refuses us, or we must not trust it: an operator must act.
     #[error("{0}")]
     Refused(String),
@@ -31,6 +29,6 @@ pub(crate) enum Fault {
 
 impl Fault {
     pub(crate) fn unreachable(reason: impl Into<String>) -> Self {
-        Self::Unreachable { reason: reason.into(), after: None, slow: false }
+        Self::Unreachable { reason: reason.into(), slow: false }
     }
 }

@@ -2,9 +2,7 @@
 //!
 //! Rule M9: whoever was accepted stays accepted and is never sent to again; those refused for now alone are retried.
 
-use std::time::Duration;
-
-use postrider_seams::envelope::{Mail, Recipient, RecipientResult};
+use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::row::Detail;
 use postrider_seams::{Failure, Outcome, Receipt, Value};
 
@@ -15,29 +13,25 @@ use crate::transaction::Transaction;
 /// What fits in a row's error column.
 const REASON: usize = 490;
 
-/// The relay took the text for those recipients that it accepted.
+/// The relay took the text for those recipients that it accepted, and nobody is left to ask.
 pub(crate) fn delivered(mail: &Transaction<'_>, reply: &Reply<'_>) -> Outcome {
     let recipients = recipients(mail, RecipientResult::Accepted, "");
-    let detail = |recipients| {
-        let mut detail = Detail::new();
-        detail.insert("status".to_owned(), Value::Int(i64::from(reply.code)));
-        detail.insert("recipients".to_owned(), Value::Text(json(recipients)));
-        detail
-    };
-    let Some((index, refusal)) = mail.refused.iter().find(|(_, refusal)| !refusal.is_lasting()) else {
+    let mut detail = Detail::new();
+    detail.insert("status".to_owned(), Value::Int(i64::from(reply.code)));
+    detail.insert("recipients".to_owned(), Value::Text(json(&recipients)));
+    let Some(waits) = recipients.iter().find(|one| one.result == RecipientResult::Deferred) else {
         let id = reply.queue_id().unwrap_or_else(|| mail.mail.message_id.clone());
-        return Outcome::Delivered(Receipt { id: Some(id), detail: detail(&recipients) });
+        return Outcome::Delivered(Receipt { id: Some(id), detail });
     };
-    let reason = format!("{}: {}", mail.mail.to[*index], refusal.words);
-    let after = longest(mail.refused.iter().map(|(_, refusal)| refusal));
-    let detail = detail(&recipients);
-    Outcome::Retryable(Failure {
-        reason: shorten(reason, REASON),
-        after,
-        unreachable: false,
-        partly: true,
-        detail,
-    })
+    let reason = shorten(format!("{}: {}", waits.address, waits.reply), REASON);
+    Outcome::Retryable(Failure { partly: true, detail, ..Failure::new(reason) })
+}
+
+/// What became of the recipients up to now, where others are left for a further transaction.
+pub(crate) fn so_far(mail: &Transaction<'_>) -> Vec<Recipient> {
+    let mut all = recipients(mail, RecipientResult::Accepted, "");
+    all.truncate(all.len() - mail.later.len());
+    all
 }
 
 /// No recipient was accepted.
@@ -45,69 +39,79 @@ pub(crate) fn nobody(mail: &Transaction<'_>) -> Outcome {
     let of = |kind: Kind| mail.refused.iter().find(|(_, refusal)| refusal.kind() == kind);
     let Some((index, refusal)) = of(Kind::Refused).or_else(|| of(Kind::Deferred)).or(mail.refused.first())
     else {
-        return Outcome::Retryable(failure(mail.mail, "the relay answered for no recipient".to_owned()));
+        return Outcome::Retryable(failure(&mail.before, "the relay answered for no recipient".to_owned()));
     };
-    let mut failure = failure(mail.mail, format!("{}: {}", mail.mail.to[*index], refusal.words));
+    let mut failure = failure(&mail.before, format!("{}: {}", mail.mail.to[*index], refusal.words));
     explain(&mut failure, refusal);
-    failure.after = longest(mail.refused.iter().map(|(_, refusal)| refusal));
-    record(&mut failure, &recipients(mail, RecipientResult::Deferred, ""));
-    by_kind(refusal.kind(), failure)
+    by_kind(refusal.kind(), failure, &recipients(mail, RecipientResult::Deferred, ""))
 }
 
 /// MAIL, DATA or the text itself was refused, for all recipients.
 pub(crate) fn stopped(mail: &Transaction<'_>, refusal: &Refusal) -> Outcome {
-    let mut failure = failure(mail.mail, format!("{} refused: {}", refusal.stage.name(), refusal.words));
+    let mut failure = failure(&mail.before, format!("{} refused: {}", refusal.stage.name(), refusal.words));
     explain(&mut failure, refusal);
-    failure.after = refusal.judgement.after;
     let others = if refusal.is_lasting() { RecipientResult::Refused } else { RecipientResult::Deferred };
-    record(&mut failure, &recipients(mail, others, &refusal.words));
-    by_kind(refusal.kind(), failure)
+    by_kind(refusal.kind(), failure, &recipients(mail, others, &refusal.words))
 }
 
 /// The final dot may have been received, and there was no answer.
 pub(crate) fn uncertain(mail: &Transaction<'_>, reason: &str) -> Outcome {
-    let mut failure = failure(mail.mail, format!("sent, but not confirmed: {reason}"));
+    let mut failure = failure(&mail.before, format!("sent, but not confirmed: {reason}"));
     classify(&mut failure, "network_error");
     record(&mut failure, &recipients(mail, RecipientResult::Deferred, reason));
     Outcome::Uncertain(failure)
 }
 
-/// The connection broke before the final dot.
-pub(crate) fn lost(mail: &Mail, reason: &str) -> Outcome {
-    let mut failure = failure(mail, reason.to_owned());
+/// The connection broke before the final dot: the relay has nothing of it, and may be gone.
+pub(crate) fn lost(mail: &Transaction<'_>, reason: &str) -> Outcome {
+    let mut failure = failure(&mail.before, reason.to_owned());
     classify(&mut failure, "network_error");
+    failure.unreachable = true;
+    keep_waiting(&mut failure, mail, reason);
     Outcome::Retryable(failure)
 }
 
-/// The relay closed (421) during this mail.
-pub(crate) fn closed(mail: &Mail, refusal: &Refusal) -> Outcome {
-    let mut failure = failure(mail, format!("{} refused: {}", refusal.stage.name(), refusal.words));
+/// The relay closed (421) during this mail: it may be going away.
+pub(crate) fn closed(mail: &Transaction<'_>, refusal: &Refusal) -> Outcome {
+    let mut failure = failure(&mail.before, format!("{} refused: {}", refusal.stage.name(), refusal.words));
     explain(&mut failure, refusal);
-    failure.after = refusal.judgement.after;
+    failure.unreachable = true;
+    keep_waiting(&mut failure, mail, &refusal.words);
     Outcome::Retryable(failure)
+}
+
+/// Where some have it, the others are on record too.
+fn keep_waiting(failure: &mut Failure, mail: &Transaction<'_>, reason: &str) {
+    if !mail.before.is_empty() {
+        record(failure, &recipients(mail, RecipientResult::Deferred, reason));
+    }
 }
 
 /// The mail can't go to this relay at all; it was not asked.
-pub(crate) fn invalid(mail: &Mail, reason: String) -> Outcome {
-    let mut failure = failure(mail, reason);
+pub(crate) fn invalid(before: &[Recipient], reason: String) -> Outcome {
+    let mut failure = failure(before, reason);
     classify(&mut failure, "validation_error");
     Outcome::Rejected(failure)
 }
 
-/// A failure that keeps what earlier attempts achieved.
-pub(crate) fn failure(mail: &Mail, reason: String) -> Failure {
-    keep_served(mail, Failure::new(shorten(reason, REASON)))
+/// A failure that keeps what was achieved before it.
+pub(crate) fn failure(before: &[Recipient], reason: String) -> Failure {
+    keep_served(before, Failure::new(shorten(reason, REASON)))
 }
 
 /// Whoever has the mail already must not be forgotten by what is written now.
-pub(crate) fn keep_served(mail: &Mail, mut failure: Failure) -> Failure {
-    failure.partly |= mail.served.iter().any(|served| served.result == RecipientResult::Accepted);
-    record(&mut failure, &mail.served);
+pub(crate) fn keep_served(before: &[Recipient], mut failure: Failure) -> Failure {
+    failure.partly |= before.iter().any(|served| served.result == RecipientResult::Accepted);
+    record(&mut failure, before);
     failure
 }
 
-fn by_kind(kind: Kind, failure: Failure) -> Outcome {
+/// Where some have it, a refusal leaves those to try again who were not refused for good.
+fn by_kind(kind: Kind, mut failure: Failure, recipients: &[Recipient]) -> Outcome {
+    record(&mut failure, recipients);
+    let waits = || recipients.iter().any(|one| one.result == RecipientResult::Deferred);
     match kind {
+        _ if failure.partly && waits() => Outcome::Retryable(failure),
         Kind::Rejected => Outcome::Rejected(failure),
         Kind::Refused | Kind::Suspect => Outcome::Refused(failure),
         Kind::Accepted | Kind::Deferred | Kind::OutOfStep => Outcome::Retryable(failure),
@@ -131,27 +135,31 @@ pub(crate) fn classify(failure: &mut Failure, class: &str) {
     failure.detail.insert("class".to_owned(), Value::Text(class.to_owned()));
 }
 
-fn longest<'a>(refusals: impl Iterator<Item = &'a Refusal>) -> Option<Duration> {
-    refusals.filter_map(|refusal| refusal.judgement.after).max()
-}
-
-/// Everyone's result: those served before, those refused by name, and `others` for the rest.
+/// Everyone's result: those settled before, those refused by name, `others` for the rest of this transaction, and those
+/// who are left for a later one.
 fn recipients(mail: &Transaction<'_>, others: RecipientResult, reply: &str) -> Vec<Recipient> {
-    let mut all = Vec::with_capacity(mail.mail.served.len() + mail.mail.to.len());
-    all.extend_from_slice(&mail.mail.served);
+    let mut all = Vec::with_capacity(mail.before.len() + mail.to.len() + mail.later.len());
+    all.extend_from_slice(&mail.before);
     let mut refused = mail.refused.iter().peekable();
-    for (index, address) in mail.mail.to.iter().enumerate() {
-        let (result, reply) = match refused.next_if(|(refused, _)| *refused == index) {
+    for index in &mail.to {
+        let (result, reply) = match refused.next_if(|(refused, _)| refused == index) {
             Some((_, refusal)) if refusal.is_lasting() => (RecipientResult::Refused, &*refusal.words),
             Some((_, refusal)) => (RecipientResult::Deferred, &*refusal.words),
             None => (others, reply),
         };
-        all.push(Recipient { address: address.clone(), result, reply: reply.to_owned() });
+        all.push(Recipient { address: mail.mail.to[*index].clone(), result, reply: reply.to_owned() });
     }
+    all.extend(mail.later.iter().map(|index| not_asked(&mail.mail.to[*index])));
     all
 }
 
-fn record(failure: &mut Failure, recipients: &[Recipient]) {
+/// A recipient for whom there was no room yet.
+pub(crate) fn not_asked(address: &str) -> Recipient {
+    let reply = "not asked for: the relay took no more recipients at a time".to_owned();
+    Recipient { address: address.to_owned(), result: RecipientResult::Deferred, reply }
+}
+
+pub(crate) fn record(failure: &mut Failure, recipients: &[Recipient]) {
     if !recipients.is_empty() {
         failure.detail.insert("recipients".to_owned(), Value::Text(json(recipients)));
     }

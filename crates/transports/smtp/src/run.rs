@@ -2,9 +2,10 @@
 //!
 //! Invariant: every mail has exactly one outcome when the run finishes; one that was never tried costs nothing (G1).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::{Content, Envelope, Failure, Mail, Outcome};
 
 use crate::error::Fault;
@@ -13,7 +14,7 @@ use crate::outcome;
 /// New connections in a row that broke in their first mail before the rest of the call is left for later.
 const LOSSES: u32 = 2;
 /// How long untried mails wait when the relay is in trouble.
-const TROUBLE: Duration = Duration::from_secs(10);
+pub(crate) const TROUBLE: Duration = Duration::from_secs(10);
 /// How long they wait when only time ran out.
 const SHORTLY: Duration = Duration::from_secs(1);
 
@@ -24,10 +25,19 @@ enum Halt {
     Refused(Failure),
 }
 
+/// A mail whose recipients were too many for one transaction.
+struct Part {
+    settled: Vec<Recipient>,
+    /// As indexes into the mail's recipients; never empty.
+    left: Vec<usize>,
+}
+
 pub(crate) struct Run<'a> {
     batch: &'a [Envelope],
     outcomes: Vec<Option<Outcome>>,
     untried: VecDeque<usize>,
+    /// Mails of which a part of the recipients is settled.
+    parts: BTreeMap<usize, Part>,
     /// What becomes of the mails that are still untried.
     halted: Option<Halt>,
     losses: u32,
@@ -43,6 +53,7 @@ impl<'a> Run<'a> {
             batch,
             outcomes: vec![None; batch.len()],
             untried: (0..batch.len()).collect(),
+            parts: BTreeMap::new(),
             halted: None,
             losses: 0,
             senders: Vec::new(),
@@ -81,6 +92,20 @@ impl<'a> Run<'a> {
         self.untried.push_front(index);
     }
 
+    /// Who of a mail's recipients is settled, by earlier attempts or in this one, and who is left.
+    pub(crate) fn standing(&self, index: usize) -> (Vec<Recipient>, Vec<usize>) {
+        match self.parts.get(&index) {
+            Some(part) => (part.settled.clone(), part.left.clone()),
+            None => (self.mail(index).served.clone(), (0..self.mail(index).to.len()).collect()),
+        }
+    }
+
+    /// A transaction has settled some recipients; the others follow in the next one.
+    pub(crate) fn go_on(&mut self, index: usize, settled: Vec<Recipient>, left: Vec<usize>) {
+        self.parts.insert(index, Part { settled, left });
+        self.untried.push_front(index);
+    }
+
     pub(crate) fn settle(&mut self, index: usize, outcome: Outcome) {
         debug_assert!(self.outcomes[index].is_none(), "a mail has one outcome");
         self.outcomes[index] = Some(outcome);
@@ -97,17 +122,13 @@ impl<'a> Run<'a> {
     }
 
     /// Leaves the untried for later, at no cost.
-    pub(crate) fn defer_rest(&mut self, reason: &str, after: Option<Duration>, unreachable: bool) {
-        let failure = Failure {
-            after: Some(after.unwrap_or(TROUBLE)),
-            unreachable,
-            ..Failure::new(format!("not tried: {reason}"))
-        };
+    pub(crate) fn defer_rest(&mut self, reason: &str, after: Duration) {
+        let failure = Failure { after: Some(after), ..Failure::new(format!("not tried: {reason}")) };
         self.halted.get_or_insert(Halt::Deferred(failure));
     }
 
     pub(crate) fn out_of_time(&mut self, reason: &str) {
-        self.defer_rest(reason, Some(SHORTLY), false);
+        self.defer_rest(reason, SHORTLY);
     }
 
     pub(crate) fn refuse_rest(&mut self, failure: Failure) {
@@ -118,7 +139,7 @@ impl<'a> Run<'a> {
     pub(crate) fn count_loss(&mut self, reason: &str) {
         self.losses += 1;
         if self.losses >= LOSSES {
-            self.defer_rest(reason, None, false);
+            self.defer_rest(reason, TROUBLE);
         }
     }
 
@@ -134,31 +155,36 @@ impl<'a> Run<'a> {
                 outcome::classify(&mut failure, "unauthorized");
                 self.refuse_rest(failure);
             }
-            Fault::Unreachable { reason, after, .. } => self.unreachable(&reason, after),
-            Fault::Lost(reason) => self.unreachable(&reason, None),
+            Fault::Unreachable { reason, .. } | Fault::Lost(reason) => self.unreachable(&reason),
         }
     }
 
-    fn unreachable(&mut self, reason: &str, after: Option<Duration>) {
+    fn unreachable(&mut self, reason: &str) {
         if let Some(index) = self.peek() {
             self.begin();
-            let mut failure = outcome::failure(self.mail(index), reason.to_owned());
+            let mut failure = outcome::failure(&self.everyone(index, reason), reason.to_owned());
             outcome::classify(&mut failure, "network_error");
-            failure.after = after;
             failure.unreachable = true;
             self.settle(index, Outcome::Retryable(failure));
         }
-        self.defer_rest(reason, after, true);
+        self.defer_rest(reason, TROUBLE);
     }
 
     pub(crate) fn finish(mut self) -> Vec<Outcome> {
         self.acquit();
         for index in std::mem::take(&mut self.untried) {
+            if self.parts.contains_key(&index) {
+                let outcome = self.left_halfway(index);
+                self.settle(index, outcome);
+                continue;
+            }
             let mail = self.mail(index);
             let outcome = match &self.halted {
-                Some(Halt::Refused(failure)) => Outcome::Refused(outcome::keep_served(mail, failure.clone())),
+                Some(Halt::Refused(failure)) => {
+                    Outcome::Refused(outcome::keep_served(&mail.served, failure.clone()))
+                }
                 Some(Halt::Deferred(failure)) => {
-                    Outcome::Deferred(outcome::keep_served(mail, failure.clone()))
+                    Outcome::Deferred(outcome::keep_served(&mail.served, failure.clone()))
                 }
                 None => unreachable!("a run without a halt leaves nothing untried"),
             };
@@ -166,6 +192,30 @@ impl<'a> Run<'a> {
         }
         let settled = self.outcomes.into_iter();
         settled.map(|outcome| outcome.expect("what is not untried was settled")).collect()
+    }
+
+    /// The results of all recipients who are known, and where some are settled, the others as waiting.
+    fn everyone(&self, index: usize, reason: &str) -> Vec<Recipient> {
+        let (mut all, left) = self.standing(index);
+        if !all.is_empty() {
+            let result = RecipientResult::Deferred;
+            let wait = |at: usize| {
+                let address = self.mail(index).to[at].clone();
+                Recipient { address, result, reply: reason.to_owned() }
+            };
+            all.extend(left.into_iter().map(wait));
+        }
+        all
+    }
+
+    /// Some recipients of this mail were settled in this call, and the rest could not be asked: it was tried, and who has it
+    /// must be written down.
+    fn left_halfway(&self, index: usize) -> Outcome {
+        let reason = match &self.halted {
+            Some(Halt::Deferred(failure) | Halt::Refused(failure)) => failure.reason.as_str(),
+            None => "not tried",
+        };
+        Outcome::Retryable(outcome::failure(&self.everyone(index, reason), reason.to_owned()))
     }
 
     /// A sender refused while another was taken in the same call is that mail's own trouble. Without another to

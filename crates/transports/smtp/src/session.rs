@@ -19,7 +19,7 @@ use crate::encode;
 use crate::error::Fault;
 use crate::outcome;
 use crate::pace::Pace;
-use crate::run::Run;
+use crate::run::{Run, TROUBLE};
 use crate::transaction::{Transaction, Upset};
 
 /// A text is copied to the network in pieces of this size.
@@ -78,7 +78,7 @@ impl<'a> Session<'_, 'a> {
                 Ok(needs) => needs,
                 Err(reason) => {
                     self.run.begin();
-                    self.run.settle(index, outcome::invalid(mail, reason));
+                    self.run.settle(index, outcome::invalid(&self.run.standing(index).0, reason));
                     continue;
                 }
             };
@@ -88,7 +88,8 @@ impl<'a> Session<'_, 'a> {
             self.run.begin();
             self.connection.carried += 1;
             let reset = std::mem::take(&mut self.connection.dirty);
-            return Some(Transaction::new(index, mail, needs, reset));
+            let standing = self.run.standing(index);
+            return Some(Transaction::new((index, mail), standing, self.connection.room, needs, reset));
         }
         None
     }
@@ -188,10 +189,13 @@ impl<'a> Session<'_, 'a> {
         }
         let words = self.connection.last_words(self.deadline).await;
         let outcome = match words.map(|reply| (judge(Stage::End, &reply), reply)) {
+            Some((Ok(()), _)) if lost.taken && !open.later.is_empty() => {
+                return self.run.go_on(open.index, outcome::so_far(&open), open.later);
+            }
             Some((Ok(()), reply)) if lost.taken => outcome::delivered(&open, &reply),
             Some((Err(refusal), _)) => outcome::stopped(&open, &refusal),
             _ if lost.taken => outcome::uncertain(&open, &lost.fault.to_string()),
-            _ => outcome::lost(open.mail, &lost.fault.to_string()),
+            _ => outcome::lost(&open, &lost.fault.to_string()),
         };
         self.run.settle(open.index, outcome);
     }
@@ -203,6 +207,10 @@ impl<'a> Session<'_, 'a> {
             Ok(reply) => match judge(Stage::End, &reply) {
                 Ok(()) => {
                     self.run.clear_losses();
+                    if open.is_wanted() && !open.later.is_empty() {
+                        self.run.go_on(open.index, outcome::so_far(open), open.later.clone());
+                        return End::Sound;
+                    }
                     (outcome::delivered(open, &reply), End::Sound)
                 }
                 // Not an answer to the text: it may have been taken.
@@ -250,7 +258,11 @@ impl<'a> Session<'_, 'a> {
     }
 
     /// All commands are answered: settle what is clear, keep what waits for its text.
-    fn opened(&mut self, mail: Transaction<'a>) -> Option<Transaction<'a>> {
+    fn opened(&mut self, mut mail: Transaction<'a>) -> Option<Transaction<'a>> {
+        mail.narrow();
+        if mail.full {
+            self.connection.room = Some(mail.accepted);
+        }
         for (_, refusal) in &mail.refused {
             self.heed(refusal);
         }
@@ -260,6 +272,12 @@ impl<'a> Session<'_, 'a> {
         }
         if mail.is_wanted() {
             return Some(mail);
+        }
+        let refused_us = mail.refused.iter().any(|(_, refusal)| refusal.kind() == Kind::Refused);
+        if mail.stopped.is_none() && !mail.later.is_empty() && !refused_us {
+            self.run.go_on(mail.index, outcome::so_far(&mail), mail.later.clone());
+            self.connection.dirty = true;
+            return mail.go.then_some(mail);
         }
         let outcome = match &mail.stopped {
             Some(refusal) => {
@@ -281,7 +299,7 @@ impl<'a> Session<'_, 'a> {
     fn heed(&mut self, refusal: &Refusal) {
         if refusal.judgement.slow {
             self.pace.slow_down(Instant::now());
-            self.run.defer_rest(&format!("the relay asked for less: {}", refusal.words), None, false);
+            self.run.defer_rest(&format!("the relay asked for less: {}", refusal.words), TROUBLE);
         }
         if refusal.kind() == Kind::Refused {
             let mut failure = postrider_seams::Failure::new(refusal.words.clone());
@@ -300,9 +318,9 @@ impl<'a> Session<'_, 'a> {
             Upset::Closing(refusal) => {
                 self.heed(&refusal);
                 if !self.is_worn() {
-                    self.run.defer_rest(&format!("the relay closed at once: {}", refusal.words), None, false);
+                    self.run.defer_rest(&format!("the relay closed at once: {}", refusal.words), TROUBLE);
                 }
-                self.run.settle(mail.index, outcome::closed(mail.mail, &refusal));
+                self.run.settle(mail.index, outcome::closed(mail, &refusal));
             }
         }
     }
@@ -314,7 +332,7 @@ impl<'a> Session<'_, 'a> {
             self.run.put_back(mail.index);
             return;
         }
-        self.run.settle(mail.index, outcome::lost(mail.mail, reason));
+        self.run.settle(mail.index, outcome::lost(mail, reason));
         if !self.is_worn() {
             self.run.count_loss(reason);
         }

@@ -2,8 +2,12 @@
 //!
 //! Owns: what is still to be said and what was answered. Must not: touch the connection. Invariant: answers are
 //! counted off against commands in the order in which they were sent.
+//!
+//! A relay may take fewer recipients at a time than a mail has (RFC 5321 4.5.3.1.10): those it did not take are left for
+//! further transactions of the same try.
 
 use postrider_seams::Mail;
+use postrider_seams::envelope::Recipient;
 
 use crate::classify::{Kind, Refusal, Stage, judge};
 use crate::ehlo::Offers;
@@ -16,6 +20,16 @@ const WINDOW: usize = 100;
 pub(crate) struct Transaction<'a> {
     pub index: usize,
     pub mail: &'a Mail,
+    /// Whoever was settled before this transaction: by earlier attempts, or earlier in this one.
+    pub before: Vec<Recipient>,
+    /// The recipients that it asks for, as indexes into the mail's.
+    pub to: Vec<usize>,
+    /// Those that are left for the next one.
+    pub later: Vec<usize>,
+    /// The relay said that it takes no more recipients at a time.
+    pub full: bool,
+    /// Places in `to` for which it said so.
+    left: Vec<usize>,
     needs: Needs,
     reset: bool,
     sent: usize,
@@ -47,22 +61,46 @@ enum Step {
 }
 
 impl<'a> Transaction<'a> {
-    pub(crate) fn new(index: usize, mail: &'a Mail, needs: Needs, reset: bool) -> Self {
-        let refused = Vec::new();
-        Self { index, mail, needs, reset, sent: 0, read: 0, accepted: 0, refused, stopped: None, go: false }
+    /// `left` are the mail's recipients that are not settled yet, of whom at most `room` are asked for.
+    pub(crate) fn new(
+        (index, mail): (usize, &'a Mail),
+        (before, left): (Vec<Recipient>, Vec<usize>),
+        room: Option<usize>,
+        needs: Needs,
+        reset: bool,
+    ) -> Self {
+        let mut to = left;
+        let later = to.split_off(room.unwrap_or(to.len()).clamp(1, to.len()));
+        Self {
+            index,
+            mail,
+            before,
+            to,
+            later,
+            full: false,
+            left: Vec::new(),
+            needs,
+            reset,
+            sent: 0,
+            read: 0,
+            accepted: 0,
+            refused: Vec::new(),
+            stopped: None,
+            go: false,
+        }
     }
 
     fn step(&self, number: usize) -> Step {
         match number.checked_sub(usize::from(self.reset)) {
             None => Step::Reset,
             Some(0) => Step::Mail,
-            Some(number) if number <= self.mail.to.len() => Step::Rcpt(number - 1),
+            Some(number) if number <= self.to.len() => Step::Rcpt(number - 1),
             Some(_) => Step::Data,
         }
     }
 
     fn steps(&self) -> usize {
-        usize::from(self.reset) + self.mail.to.len() + 2
+        usize::from(self.reset) + self.to.len() + 2
     }
 
     /// Writes the next commands: as many as one write may hold. `false` if there is nothing more to say.
@@ -74,7 +112,7 @@ impl<'a> Transaction<'a> {
             match self.step(self.sent) {
                 Step::Reset => out.extend_from_slice(b"RSET\r\n"),
                 Step::Mail => encode::mail_from(out, self.mail, self.needs, offers),
-                Step::Rcpt(index) => encode::rcpt_to(out, &self.mail.to[index], self.needs),
+                Step::Rcpt(place) => encode::rcpt_to(out, &self.mail.to[self.to[place]], self.needs),
                 Step::Data => out.extend_from_slice(b"DATA\r\n"),
             }
             self.sent += 1;
@@ -84,7 +122,7 @@ impl<'a> Transaction<'a> {
 
     /// Is it known already that nobody takes this mail?
     fn is_vain(&self) -> bool {
-        self.stopped.is_some() || self.refused.len() == self.mail.to.len()
+        self.stopped.is_some() || (self.accepted == 0 && self.refused.len() == self.to.len())
     }
 
     /// What the next answer is to.
@@ -122,8 +160,12 @@ impl<'a> Transaction<'a> {
             (Step::Mail, Err(refusal)) => self.stopped = Some(refusal),
             (Step::Rcpt(_), Ok(())) => self.accepted += 1,
             // After a refused MAIL the rest is refused as out of order, and means nothing.
-            (Step::Rcpt(index), Err(refusal)) if self.stopped.is_none() => {
-                self.refused.push((index, refusal));
+            (Step::Rcpt(place), Err(refusal)) if self.stopped.is_none() => {
+                if self.accepted > 0 && refusal.is_full() {
+                    self.leave(place);
+                } else {
+                    self.refused.push((self.to[place], refusal));
+                }
             }
             (Step::Data, Ok(())) => self.go = true,
             (Step::Data, Err(refusal)) if self.stopped.is_none() && self.accepted > 0 => {
@@ -132,6 +174,21 @@ impl<'a> Transaction<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// The relay takes no more recipients at a time: this one, and those who were not asked for yet, are for later.
+    fn leave(&mut self, place: usize) {
+        self.full = true;
+        self.left.push(place);
+        let asked = self.sent.saturating_sub(usize::from(self.reset) + 1).min(self.to.len());
+        self.later.splice(0..0, self.to.drain(asked..));
+    }
+
+    /// All commands are answered: those for whom there was no room are no part of this transaction.
+    pub(crate) fn narrow(&mut self) {
+        for place in std::mem::take(&mut self.left).into_iter().rev() {
+            self.later.insert(0, self.to.remove(place));
+        }
     }
 
     /// Does the relay wait for a text that somebody gets?

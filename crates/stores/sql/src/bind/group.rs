@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use postrider_contract::Transition;
+use postrider_contract::{REMEMBERED, Transition};
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Settlement;
 
@@ -28,17 +28,23 @@ pub fn group<'a>(
     which: impl Fn(usize) -> bool,
     most: usize,
 ) -> Result<Vec<Group<'a>>, Transition> {
-    let mut rounds: BTreeMap<(usize, Transition), Vec<usize>> = BTreeMap::new();
+    let mut rounds: BTreeMap<(usize, Transition, bool), Vec<usize>> = BTreeMap::new();
     let mut seen: HashMap<&RowId, usize> = HashMap::with_capacity(moves.len());
     for (index, settlement) in moves.iter().enumerate().filter(|(index, _)| which(*index)) {
         // A key named twice is settled twice, one after the other: the fence then answers for the second.
         let round = seen.entry(&settlement.lease.id).and_modify(|times| *times += 1).or_insert(0);
-        rounds.entry((*round, settlement.transition)).or_default().push(index);
+        let remembers = settlement.outcome.contains_key(REMEMBERED);
+        rounds.entry((*round, settlement.transition, remembers)).or_default().push(index);
     }
     let mut groups = Vec::with_capacity(rounds.len());
-    for ((_, transition), mut members) in rounds {
+    for ((_, transition, remembers), mut members) in rounds {
         let settle = scripts.get(&transition).ok_or(transition)?;
         members.sort_unstable_by(|a, b| moves[*a].lease.id.cmp(&moves[*b].lease.id));
+        if let Some(script) = settle.remembering.as_ref().filter(|_| remembers) {
+            let chunks = members.chunks(most.max(1));
+            groups.extend(chunks.map(|chunk| Group { transition, script, members: chunk.to_vec() }));
+            continue;
+        }
         split(settle, transition, &members, moves, most.max(1), &mut groups);
     }
     Ok(groups)

@@ -39,8 +39,8 @@ fn program() -> Program {
         load: empty(),
         join: None,
         settle: BTreeMap::from([
-            (Transition::Delivered, Settle { uniform, each }),
-            (Transition::Retry, Settle { uniform: None, each: retry }),
+            (Transition::Delivered, Settle { uniform, each, remembering: None }),
+            (Transition::Retry, Settle { uniform: None, each: retry, remembering: None }),
         ]),
         late: BTreeMap::new(),
         extend: None,

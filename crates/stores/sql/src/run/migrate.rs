@@ -38,7 +38,7 @@ pub fn missing(
 }
 
 /// The statements that make those of our own tables that are not `there`.
-pub fn missing_own(dialect: Dialect, there: [bool; 4]) -> Vec<String> {
+pub fn missing_own(dialect: Dialect, there: [bool; own::TABLES.len()]) -> Vec<String> {
     own::create(dialect)
         .into_iter()
         .zip(there)

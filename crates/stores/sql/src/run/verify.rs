@@ -4,6 +4,7 @@ use postrider_contract::{Hold, LeaseBy, OnError, Role};
 use postrider_seams::inspect::{COUNT_LIMIT, Finding, Level};
 
 use super::Opened;
+use crate::own::recipients::RECIPIENTS;
 use crate::{Dialect, own};
 
 /// What only the database can tell.
@@ -21,8 +22,8 @@ pub struct Facts {
     pub strange: Vec<String>,
     /// Is there a way to be woken by new rows?
     pub notifies: bool,
-    /// Are our own tables there?
-    pub own_tables: bool,
+    /// Which of our own tables are there, in the order of [`own::TABLES`].
+    pub own_tables: [bool; own::TABLES.len()],
 }
 
 impl Opened {
@@ -33,6 +34,7 @@ impl Opened {
         findings.extend(self.fence_findings(dialect));
         findings.push(self.lease_finding());
         findings.extend(self.counter_finding());
+        findings.extend(self.recipients_finding(dialect));
         findings.extend(self.order_finding());
         findings.push(claim_finding(facts));
         findings.extend(facts.missing.iter().map(|ddl| missing_finding(ddl)));
@@ -50,7 +52,10 @@ impl Opened {
             }
             (false, _) => "new rows are found by polling".to_owned(),
         }));
-        findings.push(own_tables_finding(dialect, facts.own_tables));
+        // What lacks the last of them has its own finding.
+        let there =
+            own::TABLES.iter().zip(facts.own_tables).all(|(table, there)| there || *table == RECIPIENTS);
+        findings.push(own_tables_finding(dialect, there));
         findings
     }
 
@@ -117,6 +122,24 @@ impl Opened {
             history.table
         );
         Some(Finding { level: Level::Warning, text, mend: None })
+    }
+
+    /// A mail has several recipients: what becomes of it where some of them refuse it.
+    fn recipients_finding(&self, dialect: Dialect) -> Option<Finding> {
+        let place = match (self.contract.keeps_recipient_results(), self.remembers_recipients()) {
+            _ if !self.stage.sends_mail() => return None,
+            (true, _) => "the table itself",
+            (false, true) => RECIPIENTS,
+            (false, false) => {
+                let text = "nothing remembers which recipients have a mail: if some recipients refuse it for now, the row \
+                            fails at once with a reason that names them, instead of being retried for them; run `postrider migrate`";
+                let mend = own::create(dialect).into_iter().find(|create| create.contains(RECIPIENTS));
+                return Some(Finding { level: Level::Warning, text: text.to_owned(), mend });
+            }
+        };
+        Some(ok(format!(
+            "a mail that some recipients refuse for now is retried for them alone: {place} remembers who has it"
+        )))
     }
 
     fn lease_finding(&self) -> Finding {

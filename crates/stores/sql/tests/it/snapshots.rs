@@ -115,7 +115,8 @@ fn shape_of(columns: &[(&str, &str)]) -> Shape {
 
 fn snapshot(contract: &Contract, dialect: Dialect) -> String {
     let name = &contract.name;
-    let (statements, shape) = table(contract, dialect);
+    let (statements, mut shape) = table(contract, dialect);
+    shape.recipients = true;
     let present: BTreeSet<String> = shape.columns.iter().map(|column| column.name.clone()).collect();
     let resolved = contract.resolve(&present).expect("the reference table has all");
     let mut text = format!("-- {name}: every statement. Written by the snapshot test; do not edit.\n");
@@ -213,6 +214,8 @@ fn scripts(program: &Program) -> Vec<(String, &Script)> {
     for (transition, settle) in &program.settle {
         all.extend(settle.uniform.as_ref().map(|script| (format!("settle {transition}, uniform"), script)));
         all.push((format!("settle {transition}, each"), &settle.each));
+        let remembering = settle.remembering.as_ref();
+        all.extend(remembering.map(|script| (format!("settle {transition}, remembering"), script)));
     }
     all.extend(program.extend.as_ref().map(|script| ("extend".to_owned(), script)));
     all.extend(program.stamp.as_ref().map(|script| ("stamp".to_owned(), script)));

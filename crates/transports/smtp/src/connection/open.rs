@@ -25,8 +25,8 @@ pub(crate) async fn open(
     let opened = attempt(settings, guard, deadline).await;
     opened.map_err(|fault| match fault {
         Fault::Lost(reason) => Fault::unreachable(format!("{}: {reason}", settings.target())),
-        Fault::Unreachable { reason, after, slow } => {
-            Fault::Unreachable { reason: format!("{}: {reason}", settings.target()), after, slow }
+        Fault::Unreachable { reason, slow } => {
+            Fault::Unreachable { reason: format!("{}: {reason}", settings.target()), slow }
         }
         Fault::Refused(reason) => Fault::Refused(format!("{}: {reason}", settings.target())),
     })
@@ -115,7 +115,7 @@ fn turned_away(refusal: &Refusal) -> Fault {
     let reason = format!("the relay answered {} with {}", refusal.stage.name(), refusal.words);
     match refusal.kind() {
         Kind::Refused | Kind::Rejected | Kind::Suspect => Fault::Refused(reason),
-        _ => Fault::Unreachable { reason, after: refusal.judgement.after, slow: refusal.judgement.slow },
+        _ => Fault::Unreachable { reason, slow: refusal.judgement.slow },
     }
 }
 

@@ -1,7 +1,5 @@
 //! Rule M9: who was accepted stays accepted; those refused for now alone are retried.
 
-use std::time::Duration;
-
 use postrider_seams::envelope::{Recipient, RecipientResult};
 
 use crate::relay::{Act, Relay, commands, hear, hello, say, script, text};
@@ -51,7 +49,7 @@ async fn m09_some_deferred_is_retried_for_them_alone() {
     let outcomes = send(&smtp(relay.port), &[envelope(mail(&THREE))]).await;
     let failure = retryable(&outcomes[0]);
     assert!(failure.partly && !failure.unreachable);
-    assert_eq!(failure.after, Some(Duration::from_mins(1)), "grey-listing takes a while");
+    assert_eq!(failure.after, None, "the contract's backoff decides (M4)");
     assert_eq!(failure.reason, "c@y.test: 450 4.7.1 greylisted");
     assert_eq!(results(&failure.detail), named([Accepted, Deferred, Refused]));
     relay.finish().await;
@@ -140,5 +138,81 @@ async fn m09_a_refused_text_is_refused_for_all() {
     assert!(!failure.partly);
     let second = send(&smtp, &[envelope(mail(&THREE))]).await;
     assert_eq!(results(&retryable(&second[0]).detail), named([Deferred; 3]));
+    relay.finish().await;
+}
+
+fn crowd(names: std::ops::Range<usize>) -> Vec<String> {
+    names.map(|number| format!("u{number}@y.test")).collect()
+}
+
+fn asked(names: std::ops::Range<usize>) -> Vec<Act> {
+    crowd(names).iter().map(|name| hear(&format!("RCPT TO:<{name}>"))).collect()
+}
+
+fn answers(accepted: usize, full: &str, refused: usize) -> String {
+    let rcpt = "250 ok\r\n".repeat(accepted) + &format!("{full}\r\n").repeat(refused);
+    format!("250 ok\r\n{rcpt}354 go")
+}
+
+/// RFC 5321 4.5.3.1.10: those for whom there is no room follow in further transactions.
+#[tokio::test]
+async fn m09_too_many_recipients_are_split_over_transactions_of_one_try() {
+    for full in ["452 4.5.3 too many recipients", "552 5.5.3 too many recipients", "452 too many recipients"]
+    {
+        let begin = || vec![hear("MAIL FROM:<a@x.test> SIZE=22")];
+        let data = || vec![hear("DATA")];
+        let relay = Relay::play(vec![script([
+            hello(),
+            begin(),
+            asked(0..7),
+            data(),
+            vec![say(&answers(3, full, 4)), text(), say("250 ok")],
+            begin(),
+            asked(3..6),
+            data(),
+            vec![say(&answers(3, full, 0)), text(), say("250 ok")],
+            begin(),
+            asked(6..7),
+            data(),
+            vec![say(&answers(1, full, 0)), text(), say("250 ok")],
+        ])])
+        .await;
+        let names = crowd(0..7);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let outcomes = send(&smtp(relay.port), &[envelope(mail(&names))]).await;
+        let receipt = delivered(&outcomes[0]);
+        let expected: Vec<_> = names.iter().map(|name| ((*name).to_owned(), Accepted)).collect();
+        assert_eq!(results(&receipt.detail), expected, "{full}");
+        relay.finish().await;
+    }
+}
+
+/// What a part of the mail's recipients has is never forgotten, whatever becomes of the rest.
+#[tokio::test]
+async fn m09_a_relay_that_goes_between_two_parts_leaves_the_rest_for_the_next_try() {
+    let relay = Relay::play(vec![script([
+        hello(),
+        three(),
+        vec![say("250 ok\r\n250 ok\r\n452 4.5.3 full\r\n452 4.5.3 full\r\n354 go"), text(), say("250 ok")],
+        vec![hear("MAIL FROM:<a@x.test> SIZE=22"), hear("RCPT TO:<c@y.test>"), hear("DATA"), say("250 ok")],
+    ])])
+    .await;
+    let outcomes = send(&smtp(relay.port), &[envelope(mail(&THREE))]).await;
+    let failure = retryable(&outcomes[0]);
+    assert!(failure.partly);
+    assert_eq!(results(&failure.detail), named([Accepted, Deferred, Deferred]));
+}
+
+/// A relay that is out of room at the first recipient takes nobody: that is a refusal for now, not a full transaction.
+#[tokio::test]
+async fn m09_no_room_for_the_first_recipient_is_a_refusal_for_now() {
+    let relay = Relay::play(vec![script([
+        hello(),
+        commands("b@y.test"),
+        vec![say("250 ok\r\n452 4.5.3 too many\r\n503 no recipients")],
+    ])])
+    .await;
+    let outcomes = send(&smtp(relay.port), &[to("b@y.test")]).await;
+    assert!(!retryable(&outcomes[0]).partly);
     relay.finish().await;
 }

@@ -1,0 +1,66 @@
+//! What became of each recipient of a mail: what the store must remember of it, and how it is said in a row's reason.
+//!
+//! Owns: reading a transport's `recipients`. Must not: decide about the row. Invariant: a recipient who did not get the
+//! mail is named in what is written when the row ends.
+
+use postrider_contract::{REMEMBERED, RESULTS};
+use postrider_seams::envelope::{Recipient, RecipientResult};
+use postrider_seams::row::Detail;
+use postrider_seams::{Claimed, Value};
+
+/// The recipients of a mail that did not reach all of them.
+#[derive(Debug)]
+pub(crate) struct Mixed(Vec<Recipient>);
+
+/// What a transport said of each recipient; `None` where all have the mail, or it is about no mail. Reads the JSON only where
+/// somebody was left out.
+pub(crate) fn mixed(detail: &Detail) -> Option<Mixed> {
+    let text = detail.get("recipients")?.as_text()?;
+    let somebody_lacks_it = text.contains(r#""deferred""#) || text.contains(r#""refused""#);
+    let recipients: Vec<Recipient> = somebody_lacks_it.then(|| serde_json::from_str(text).ok()).flatten()?;
+    recipients.iter().any(|one| one.result != RecipientResult::Accepted).then_some(Mixed(recipients))
+}
+
+impl Mixed {
+    fn are(&self, result: RecipientResult) -> usize {
+        self.0.iter().filter(|one| one.result == result).count()
+    }
+
+    /// Did they fare differently? Only then there is something to remember.
+    fn differ(&self) -> bool {
+        self.0.iter().any(|one| one.result != self.0[0].result)
+    }
+
+    pub(crate) fn somebody_has_it(&self) -> bool {
+        self.are(RecipientResult::Accepted) > 0
+    }
+
+    /// "2 of 3 recipients have it; not c@example.org (550 5.1.1 no such user)".
+    pub(crate) fn reason(&self) -> String {
+        let lacking: Vec<String> = self
+            .0
+            .iter()
+            .filter(|one| one.result != RecipientResult::Accepted)
+            .map(|one| {
+                if one.reply.is_empty() {
+                    one.address.clone()
+                } else {
+                    format!("{} ({})", one.address, one.reply)
+                }
+            })
+            .collect();
+        let have = self.are(RecipientResult::Accepted);
+        format!("{have} of {} recipients have it; not {}", self.0.len(), lacking.join(", "))
+    }
+}
+
+/// Adds what the store must remember to what it is given with the move: who fared how, where that differs, or where it has
+/// remembered something of this row before.
+pub(crate) fn remember(row: &Claimed, mixed: Option<&Mixed>, detail: &mut Detail) {
+    let before = row.fields.as_ref().is_some_and(|fields| *fields.get(RESULTS) != Value::Null);
+    if (before || mixed.is_some_and(Mixed::differ))
+        && let Some(recipients) = detail.get("recipients").cloned()
+    {
+        detail.insert(REMEMBERED.to_owned(), recipients);
+    }
+}

@@ -1,0 +1,278 @@
+//! Rules M9 and E8: no recipient vanishes, on tables that have no column for what became of each of them.
+
+use std::time::Duration;
+
+use crate::rig::database::{self, Kind};
+use crate::rig::home::Home;
+use crate::rig::receiver::Receiver;
+use crate::rig::relay::Relay;
+use crate::rig::sql::Sql;
+use crate::rig::wait::{PATIENCE, until};
+
+/// One mark a test: the relay and its journal are everybody's.
+fn mark(name: &str) -> String {
+    format!("{name}-{:08x}", rand::random::<u32>())
+}
+
+/// Who got mails of this subject, in how many transactions each.
+fn got(relay: &Relay, subject: &str) -> Vec<(String, usize)> {
+    let mut all: Vec<String> = relay.accepted(subject).into_iter().flat_map(|entry| entry.to).collect();
+    all.sort();
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for address in all {
+        match counted.last_mut().filter(|(last, _)| *last == address) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((address, 1)),
+        }
+    }
+    counted
+}
+
+/// Three mails to two each: the second recipient is refused once, for good, or for ever "for now".
+struct Three {
+    mark: String,
+    good: String,
+    once: String,
+    never: String,
+    later: String,
+}
+
+impl Three {
+    fn new(name: &str) -> Self {
+        let mark = mark(name);
+        let address = |script: &str| format!("{script}-{mark}@example.org");
+        Self {
+            good: address("good"),
+            once: address("once-450"),
+            never: address("rcpt-550"),
+            later: address("rcpt-450"),
+            mark,
+        }
+    }
+
+    fn mails(&self) -> [(&'static str, &String); 3] {
+        [("once", &self.once), ("never", &self.never), ("later", &self.later)]
+    }
+
+    fn subject(&self, id: &str) -> String {
+        format!("{} {id}", self.mark)
+    }
+
+    /// Each good recipient got it exactly once, and so did the one that was refused once.
+    fn check_journal(&self, relay: &Relay) {
+        let (good, once) = ((self.good.clone(), 1), (self.once.clone(), 1));
+        assert_eq!(got(relay, &self.subject("once")), [good.clone(), once]);
+        assert_eq!(got(relay, &self.subject("never")), [good.clone()]);
+        assert_eq!(got(relay, &self.subject("later")), [good]);
+    }
+}
+
+fn pipeline(store: &str, relay: &str, base: &str, callback: &str) -> String {
+    let lane = |name: &str, stage: &str, transport: &str, more: &str| {
+        format!(
+            "[lanes.{name}]\ncontract = \"emails\"\nstage = \"{stage}\"\nstore = \"mail\"\npoll = \"100ms\"\n\
+             retry.base = \"100ms\"\nretry.jitter = 0\nattempts.max = 3\ntransport = \"{transport}\"\n\
+             [lanes.{name}.emails]\n{more}\n"
+        )
+    };
+    let calls = format!(
+        "callback_url = \"{callback}\"\ncallback_secret = \"whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3\""
+    );
+    [
+        format!("[stores.mail]\nurl = \"{store}\"\n[transports.relay]\nurl = \"smtp://{relay}\"\n"),
+        "[transports.hooks]\nurl = \"webhook://?allow=127.0.0.0/8&plain_http=allowed\"\n".to_owned(),
+        lane("send", "send", "relay", &format!("base = \"{base}\"")),
+        lane("sent", "sent_callback", "hooks", &calls),
+        lane("failed", "failed_callback", "hooks", &calls),
+    ]
+    .concat()
+}
+
+fn write_eml(base: &std::path::Path, three: &Three, id: &str, second: &str) -> String {
+    let path = base.join(format!("{id}.eml"));
+    let text = format!(
+        "From: shop@example.com\r\nTo: {}, {second}\r\nSubject: {}\r\nMessage-ID: <{id}@{}>\r\n\r\nhi\r\n",
+        three.good,
+        three.subject(id),
+        three.mark
+    );
+    std::fs::write(&path, text).expect("the base folder is there");
+    path.display().to_string()
+}
+
+async fn emails(kind: Kind, name: &str) {
+    let mut home = Home::new();
+    let (url, sql) = database::fresh(kind, name, &home.shop).await;
+    let (relay, receiver) = (Relay::shared(), Receiver::start(0, Duration::ZERO));
+    let base = home.shop.path("mnt");
+    std::fs::create_dir_all(&base).unwrap();
+    home.settle_in(&pipeline(&url, &relay.address, base.to_str().unwrap(), &receiver.url));
+    home.shop.run(&["migrate"]).fine();
+    let said = home.shop.run(&["check", "send"]);
+    assert!(said.out.contains("postrider_recipients remembers who has it"), "{}{}", said.out, said.err);
+    let three = Three::new(name);
+    for (id, second) in three.mails() {
+        let path = write_eml(&base, &three, id, second);
+        let cells = [("id", id.into()), ("status", "READY".into()), ("eml_file_path", path.as_str().into())];
+        sql.insert("emails", &cells).await;
+    }
+    let worker = home.start_worker();
+    let reason = |id: &'static str, wanted: &'static str| {
+        let query = format!(
+            "SELECT {}, {} FROM emails WHERE id = '{id}'",
+            sql.text("status"),
+            sql.text("coalesce(reason, '')")
+        );
+        let sql = &sql;
+        async move {
+            until(&format!("{id} is {wanted}"), PATIENCE, || async {
+                let row = sql.rows(&query).await.ok()?.remove(0);
+                (row[0].as_deref() == Some(wanted)).then(|| row[1].clone().unwrap_or_default())
+            })
+            .await
+        }
+    };
+    assert_eq!(reason("once", "SENT-ACKNOWLEDGED").await, "");
+    let never = reason("never", "SENT-ACKNOWLEDGED").await;
+    assert!(never.contains(&three.never) && never.contains("550 5.1.1"), "{never}");
+    let later = reason("later", "FAILED-ACKNOWLEDGED").await;
+    assert!(later.contains(&three.later) && later.contains("1 of 2 recipients have it"), "{later}");
+    home.stop(worker).await;
+
+    three.check_journal(&relay);
+    let told = |id: &str, state: &str| {
+        let query = format!(
+            "SELECT {} FROM email_statuses WHERE email_id = '{id}' AND status = '{state}' ORDER BY id",
+            sql.text("coalesce(reason, '')")
+        );
+        let sql = &sql;
+        async move { sql.rows(&query).await.unwrap().into_iter().flatten().flatten().collect::<Vec<_>>() }
+    };
+    assert!(told("once", "READY").await.iter().any(|reason| reason.contains(&three.once)));
+    assert_eq!(told("never", "SENT").await, std::slice::from_ref(&never), "the history has it");
+    let bodies = receiver.bodies();
+    let about = |id: &str| bodies.iter().find(|body| body["id"] == id).unwrap()["reason"].clone();
+    assert_eq!(about("never"), never.as_str(), "the callback has it");
+    assert_eq!(about("later"), later.as_str());
+    assert_eq!(about("once"), serde_json::Value::Null);
+    let logs = home.logs();
+    let warned = |line: &str| line.contains("not to all recipients") && line.contains(&three.never);
+    assert!(logs.lines().any(warned), "{logs}");
+    let kept = sql.rows("SELECT row_id FROM postrider_recipients ORDER BY row_id").await.unwrap();
+    let kept: Vec<String> = kept.into_iter().flatten().flatten().collect();
+    assert_eq!(kept, ["later", "never"], "what all have got is forgotten");
+    sql.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e08_no_recipient_vanishes_on_postgres() {
+    emails(Kind::Postgres, "vanish").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e08_no_recipient_vanishes_on_mariadb() {
+    emails(Kind::MariaDb, "vanish").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e08_no_recipient_vanishes_on_sqlite() {
+    emails(Kind::Sqlite, "vanish").await;
+}
+
+/// A table as producers may have made it: without a column for the results of recipients.
+async fn without_results(home: &Home, url: &str, sql: &Sql, relay: &Relay) {
+    home.settle_in(&format!(
+        "[stores.main]\nurl = \"{url}\"\n[transports.relay]\nurl = \"smtp://{}\"\n\
+         [mail]\nfrom = \"shop@example.com\"\n[lanes.mail]\ncontract = \"mail_outbox\"\npoll = \"50ms\"\n\
+         retry.base = \"100ms\"\nretry.jitter = 0\nattempts.max = 3\n",
+        relay.address
+    ));
+    home.shop.run(&["migrate"]).fine();
+    sql.must("ALTER TABLE mail_outbox DROP COLUMN recipient_results").await;
+}
+
+fn send(home: &Home, three: &Three, id: &str, second: &str) -> String {
+    let subject = three.subject(id);
+    let words = ["send", "mail", "--subject", &subject, "--text", "hi", "--to", &three.good, "--to", second];
+    home.shop.run(&words).fine().out.trim().to_owned()
+}
+
+/// Status, attempts and error of a row that is over.
+async fn over(sql: &Sql, id: &str) -> (String, String, String) {
+    let [attempts, key] = ["retry_count", "id"].map(|column| sql.text(column));
+    let query =
+        format!("SELECT status, {attempts}, COALESCE(last_error, '') FROM mail_outbox WHERE {key} = '{id}'");
+    let rows = until("the row is over", PATIENCE, || async {
+        let rows = sql.rows(&query).await.ok()?;
+        matches!(rows.first()?.first()?.as_deref()?, "sent" | "failed").then_some(rows)
+    })
+    .await;
+    let text = |at: usize| rows[0][at].clone().unwrap_or_default();
+    (text(0), text(1), text(2))
+}
+
+async fn mail_outbox(kind: Kind, name: &str) {
+    let mut home = Home::new();
+    let (url, sql) = database::fresh(kind, name, &home.shop).await;
+    let relay = Relay::shared();
+    without_results(&home, &url, &sql, &relay).await;
+    let three = Three::new(name);
+    let worker = home.start_worker();
+    let [once, never, later] = three.mails().map(|(id, second)| send(&home, &three, id, second));
+    assert_eq!(over(&sql, &once).await, ("sent".into(), "1".into(), String::new()));
+    let (status, _, error) = over(&sql, &never).await;
+    assert_eq!(status, "sent");
+    assert!(error.contains(&three.never) && error.contains("550 5.1.1"), "{error}");
+    let (status, attempts, error) = over(&sql, &later).await;
+    assert_eq!((status.as_str(), attempts.as_str()), ("failed", "3"));
+    assert!(error.contains(&three.later) && error.contains("1 of 2 recipients have it"), "{error}");
+    three.check_journal(&relay);
+    // An operator's requeue does not send it again to those who have it.
+    home.shop.run(&["requeue", "mail", &later]).fine();
+    until("it is tried again, and fails", PATIENCE, || async {
+        let (status, attempts, _) = over(&sql, &later).await;
+        (status == "failed" && attempts == "3").then_some(())
+    })
+    .await;
+    three.check_journal(&relay);
+    home.stop(worker).await;
+    sql.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m09_no_recipient_vanishes_without_a_results_column_on_postgres() {
+    mail_outbox(Kind::Postgres, "lacking").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m09_no_recipient_vanishes_without_a_results_column_on_mariadb() {
+    mail_outbox(Kind::MariaDb, "lacking").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn m09_no_recipient_vanishes_without_a_results_column_on_sqlite() {
+    mail_outbox(Kind::Sqlite, "lacking").await;
+}
+
+/// With nothing to remember who has it: neither called sent, nor sent twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn m09_without_a_memory_a_partly_refused_mail_fails_and_says_who_has_it() {
+    let mut home = Home::new();
+    let (url, sql) = database::fresh(Kind::Sqlite, "forgetful", &home.shop).await;
+    let relay = Relay::shared();
+    without_results(&home, &url, &sql, &relay).await;
+    sql.must("DROP TABLE postrider_recipients").await;
+    let said = home.shop.run(&["check", "mail"]);
+    assert!(said.out.contains("nothing remembers which recipients have a mail"), "{}{}", said.out, said.err);
+    let three = Three::new("forgetful");
+    let worker = home.start_worker();
+    let (status, attempts, error) = over(&sql, &send(&home, &three, "later", &three.later)).await;
+    assert_eq!((status.as_str(), attempts.as_str()), ("failed", "1"));
+    assert!(error.contains(&three.later) && error.contains("1 of 2 recipients have it"), "{error}");
+    let (status, _, error) = over(&sql, &send(&home, &three, "never", &three.never)).await;
+    assert_eq!(status, "sent");
+    assert!(error.contains(&three.never), "{error}");
+    assert_eq!(got(&relay, &three.subject("later")), [(three.good.clone(), 1)]);
+    home.stop(worker).await;
+    sql.close().await;
+}

@@ -1,0 +1,119 @@
+//! Who has a mail that not all its recipients got: `source` (the table), `row_id`, `results` (a JSON list), `changed_at`. For
+//! tables without a column of their own for it.
+//!
+//! Invariant: a record is written in the same transaction as the move that it is about, for rows that the fence let through
+//! alone, and goes with its row.
+
+use postrider_contract::{REMEMBERED, Transition};
+
+use crate::draft::{Draft, Source};
+use crate::table::Table;
+use crate::{Bind, Dialect, Field, Script, Step, Yields};
+
+pub const RECIPIENTS: &str = "postrider_recipients";
+
+impl Table<'_> {
+    /// Does our own table remember who has a mail of this stage?
+    pub fn remembers_recipients(&self) -> bool {
+        self.shape.recipients && self.contract.needs_recipient_memory(self.stage)
+    }
+
+    fn source(&self) -> String {
+        let table = &self.contract.table;
+        self.text(&table.schema.iter().chain([&table.name]).map(String::as_str).collect::<Vec<_>>().join("."))
+    }
+
+    /// A key as our table has it.
+    fn remembered_id(&self, id: &str) -> String {
+        let text = self.as_text(id);
+        match self.dialect {
+            Dialect::Postgres | Dialect::Sqlite => text,
+            Dialect::Mysql => format!("CONVERT({text} USING utf8mb4) COLLATE utf8mb4_bin"),
+        }
+    }
+
+    /// What is remembered of the row with this key, as a value of the claim and of a load.
+    pub fn remembered(&self, id: &str) -> Option<String> {
+        self.remembers_recipients().then(|| {
+            format!(
+                "(SELECT r.results FROM {RECIPIENTS} AS r WHERE r.source = {} AND r.row_id = {})",
+                self.source(),
+                self.remembered_id(id)
+            )
+        })
+    }
+
+    /// The settle with what is to be remembered, for the rows that have something.
+    pub fn remembering(&self, transition: Transition, each: &Script) -> Option<Script> {
+        let tried = transition == Transition::Delivered || transition.is_failure();
+        (tried && self.remembers_recipients()).then(|| {
+            let mut steps = each.steps.clone();
+            steps.push(self.remember());
+            // Who all has it by now need not be known any more; who refused it for good stays on record.
+            if transition == Transition::Delivered {
+                steps.push(self.forget(true));
+            }
+            Script { steps }
+        })
+    }
+
+    fn remember(&self) -> Step {
+        let draft = Draft::new(self, Source::Each);
+        let results = draft.field(Field::Outcome(REMEMBERED.to_owned()));
+        let id = self.id();
+        let key = draft.typed(Field::Id, &self.contract.table.id);
+        let (now, update) = match self.dialect {
+            Dialect::Postgres => ("now()", CONFLICT),
+            Dialect::Mysql => (
+                "UTC_TIMESTAMP(6)",
+                "ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at)",
+            ),
+            Dialect::Sqlite => ("strftime('%Y-%m-%dT%H:%M:%fZ', 'now')", CONFLICT),
+        };
+        let text = format!(
+            "INSERT INTO {RECIPIENTS} (source, row_id, results, changed_at)\nSELECT {}, {}, {results}, {now}\nFROM {} AS t \
+             JOIN {} ON {id} = {key}\nWHERE {}\n{update}",
+            self.source(),
+            self.remembered_id(&id),
+            self.name(),
+            draft.rows(),
+            draft.among(&id, Bind::Held),
+        );
+        draft.finish(&text, Yields::Nothing)
+    }
+
+    /// Deletes what is remembered of the rows that a step before has named; on request only where nobody refused the mail.
+    /// On MySQL the rows must still be there.
+    fn forget(&self, unless_refused: bool) -> Step {
+        let draft = Draft::own(self);
+        let condition = if unless_refused { " AND r.results NOT LIKE '%\"refused\"%'" } else { "" };
+        let source = self.source();
+        let text = match self.dialect {
+            Dialect::Postgres => format!(
+                "DELETE FROM {RECIPIENTS} AS r\nWHERE r.source = {source} AND r.row_id = ANY ({}::text[]){condition}",
+                draft.bind(Bind::Held)
+            ),
+            Dialect::Mysql => format!(
+                "DELETE r FROM {RECIPIENTS} AS r JOIN {} AS t ON r.row_id = {}\nWHERE r.source = {source} AND {}{condition}",
+                self.name(),
+                self.remembered_id(&self.id()),
+                draft.among(&self.id(), Bind::Held),
+            ),
+            Dialect::Sqlite => format!(
+                "DELETE FROM {RECIPIENTS} AS r\nWHERE r.source = {source} AND r.row_id IN (SELECT CAST(value AS TEXT) FROM \
+                 json_each({})){condition}",
+                draft.bind(Bind::Held)
+            ),
+        };
+        draft.finish(&text, Yields::Nothing)
+    }
+
+    /// What goes with purged rows, whichever stage's lane purges them.
+    pub fn forget_purged(&self) -> Option<Step> {
+        let remembered = self.contract.stages.iter().any(|stage| self.contract.needs_recipient_memory(stage));
+        (self.shape.recipients && remembered).then(|| self.forget(false))
+    }
+}
+
+const CONFLICT: &str = "ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, \
+     changed_at = excluded.changed_at";
