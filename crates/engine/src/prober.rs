@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use postrider_contract::Uncertain;
 use postrider_seams::{Outcome, transport};
 
 use crate::runner::Runner;
@@ -50,10 +51,16 @@ fn is_doubtful(outcome: &Outcome) -> bool {
 
 /// Rows of which nothing was sent cost nothing while the target is away (rule G1): a connection that could not be had, or that
 /// broke, is followed by a look at the target. If it is away, these rows are handed back. If it is there, the failure is
-/// an attempt as any other.
+/// an attempt as any other. A record that a broker did not acknowledge is treated alike (rule O2): it is published again under
+/// the same id.
 pub(crate) async fn spare(runner: &Runner, outcomes: &mut [Outcome]) {
-    let nothing_sent = |outcome: &Outcome| matches!(outcome, Outcome::Retryable(failure) if failure.unreachable && !failure.partly);
-    if !outcomes.iter().any(nothing_sent) {
+    let repeats = is_broker(runner) && runner.stage().uncertain == Uncertain::Retry;
+    let unanswered = |outcome: &Outcome| match outcome {
+        Outcome::Retryable(failure) => failure.unreachable && !failure.partly,
+        Outcome::Uncertain(_) => repeats,
+        _ => false,
+    };
+    if !outcomes.iter().any(unanswered) {
         return;
     }
     if !runner.state.has_target_trouble() {
@@ -62,11 +69,16 @@ pub(crate) async fn spare(runner: &Runner, outcomes: &mut [Outcome]) {
     if !runner.state.has_target_trouble() {
         return;
     }
-    for outcome in outcomes.iter_mut().filter(|outcome| nothing_sent(outcome)) {
-        if let Outcome::Retryable(failure) = outcome {
+    for outcome in outcomes.iter_mut().filter(|outcome| unanswered(outcome)) {
+        if let Outcome::Retryable(failure) | Outcome::Uncertain(failure) = outcome {
             *outcome = Outcome::Deferred(std::mem::take(failure));
         }
     }
+}
+
+/// Is this a target that is probed cheaply, over a connection that is kept anyway?
+fn is_broker(runner: &Runner) -> bool {
+    runner.transport.capabilities().look_every.is_some()
 }
 
 fn trouble(runner: &Runner, trouble: TargetTrouble) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use postrider_engine::Health;
 use postrider_seams::{Failure, Outcome, Receipt};
 
-use crate::bench::{Scripted, count, fill, health, int, start, table, unreachable, until};
+use crate::bench::{Scripted, count, fill, health, int, mail, start, table, unreachable, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -132,4 +132,71 @@ async fn g1_a_target_that_goes_while_nothing_is_sent_is_noticed_and_so_is_its_re
         transport.up.store(true, SeqCst);
         until("it says that as well", ten_seconds, || health(&engine) == Health::Running).await;
     }
+}
+
+/// A broker that takes records and acknowledges none while it is down; a probe tells.
+fn hanging_broker() -> Arc<Scripted> {
+    let up = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = Arc::clone(&up);
+    let mut scripted = Scripted::new(move |_| {
+        if seen.load(SeqCst) {
+            Outcome::Delivered(Receipt::default())
+        } else {
+            Outcome::Uncertain(Failure::new("no acknowledgement by the deadline"))
+        }
+    });
+    scripted.look_every = Some(Duration::from_secs(4));
+    scripted.takes = Duration::from_secs(5);
+    let transport = Arc::new(scripted);
+    let watched = Arc::clone(&transport);
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            up.store(watched.up.load(SeqCst), SeqCst);
+        }
+    });
+    transport
+}
+
+#[tokio::test(start_paused = true)]
+async fn o2_a_broker_that_hangs_spends_no_attempt() {
+    let table = table();
+    fill(&table, 30);
+    let transport = hanging_broker();
+    let engine = start(&table, &transport);
+    // Records are on their way when it stops.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    transport.up.store(false, SeqCst);
+    until("it says so", Duration::from_secs(20), || matches!(health(&engine), Health::Unreachable { .. }))
+        .await;
+    tokio::time::sleep(MINUTE).await;
+    assert!(transport.total() > 0, "some were sent and not acknowledged");
+    let spent: i64 = (1..=30).map(|id| int(&table, id, "retry_count").expect("set")).sum();
+    assert_eq!((spent, count(&table, "queued")), (0, 30), "nothing is spent, and nothing is held");
+    transport.up.store(true, SeqCst);
+    until("it goes on", Duration::from_secs(10), || health(&engine) == Health::Running).await;
+    until("all sent", 2 * MINUTE, || count(&table, "sent") == 30).await;
+}
+
+/// Only that row has no answer, others have: the broker is there, and the attempts bound it.
+#[tokio::test(start_paused = true)]
+async fn o2_a_record_that_alone_gets_no_acknowledgement_ends() {
+    let table = table();
+    fill(&table, 1);
+    let mut scripted = Scripted::new(|envelope| match envelope.row.as_str() {
+        "1" => Outcome::Uncertain(Failure::new("no acknowledgement")),
+        _ => Outcome::Delivered(Receipt::default()),
+    });
+    scripted.look_every = Some(Duration::from_secs(4));
+    let transport = Arc::new(scripted);
+    let engine = start(&table, &transport);
+    for id in 2..500 {
+        table.insert(mail(&table, id));
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        assert_eq!(health(&engine), Health::Running);
+        if count(&table, "failed") == 1 {
+            break;
+        }
+    }
+    assert_eq!((count(&table, "failed"), transport.times("1")), (1, 5));
 }
