@@ -114,6 +114,10 @@ impl Queue for ScrubbedQueue {
         without_secrets(self.0.probe().await)
     }
 
+    async fn waiting(&self) -> Result<u64, QueueError> {
+        without_secrets(self.0.waiting().await)
+    }
+
     async fn declare(&self) -> Result<Vec<String>, QueueError> {
         without_secrets(self.0.declare().await)
     }
