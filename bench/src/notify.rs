@@ -147,6 +147,10 @@ impl Store for Counted {
         self.store.load(leases).await
     }
 
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+        self.store.begin(begun, others).await
+    }
+
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         self.commits.fetch_add(1, Relaxed);
         self.rows.fetch_add(moves.len() as u64, Relaxed);

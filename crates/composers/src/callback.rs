@@ -139,6 +139,7 @@ mod tests {
             group: None,
             pool: None,
             share: None,
+            crashes: 0,
             waited_micros: 60_000_000,
             size: 0,
             fields: Some(Fields::new(names, fields.iter().map(|(_, value)| value.clone()).collect())),

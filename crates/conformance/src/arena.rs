@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use postrider_seams::Backend;
+use postrider_seams::{Backend, Value};
 
 use crate::cell::{Cell, Row};
 
@@ -95,6 +95,9 @@ pub trait Arena: Send + Sync {
 
     /// Writes columns of one row, as another program would, past every fence.
     async fn update(&self, id: &Cell, changes: &Row);
+
+    /// What a store reads of a fence column, as it is now.
+    async fn fence(&self, id: &Cell, column: &str) -> Value;
 
     /// Writes a pool's limits, as its owner would.
     async fn set_pool(&self, name: &str, limits: PoolLimits);

@@ -76,8 +76,12 @@ laws! {
     fence::unfenced_state_is_refused [always] "A row that another program moved away is not settled, whatever its fence holds.";
     recovery::crash_is_recovered [always] "A crash between delivery and settlement: the row comes back and is delivered again, counted where the contract counts recovery.";
     recovery::live_lease_is_left_alone [always] "A reclaim takes nothing whose lease still runs.";
-    recovery::poison_guard [recovery::no_poison_guard] "A row whose claims keep expiring ends dead, after as many claims as it has attempts.";
-    recovery::poison_guard_in_chunks [recovery::no_poison_guard] "However few rows a reclaim takes at once, none that is spent goes back.";
+    recovery::held_rows_come_back_free [always] "A row that a dead worker merely held comes back at no cost: no attempt, no error, due at once, and no crash counted.";
+    recovery::begin_checks_the_lease [always] "Marking a row as begun touches nothing of it, and answers Lost where its lease is over or another worker has it.";
+    recovery::marks_follow_an_extension [always] "A begun row whose lease was extended is still known as begun.";
+    recovery::completed_tries_clear_crashes [always] "Crashes are counted apart from attempts; a completed try clears them, a release does not.";
+    recovery::poison_guard [recovery::no_poison_guard] "A row whose deliveries keep killing their worker ends dead, after as many crashes as it has attempts and three at least.";
+    recovery::crashes_never_spend_the_last_attempt [recovery::no_poison_guard] "A crash never spends a row's last attempt.";
     recovery::takeovers_are_noted [recovery::no_takeovers] "Where recovery costs nothing it is noted in the error's JSON, and one time too many ends the row.";
     recovery::deferral_is_no_takeover [recovery::no_takeovers] "A lock that stood for \"not before\" runs out without a note.";
     recovery::foreign_claims_expire [recovery::no_foreign_claims] "A claim of another program, which writes no lease, is taken back after the longer time.";

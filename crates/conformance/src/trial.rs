@@ -142,6 +142,23 @@ impl Trial {
         self.age_lease(id, self.subject.stage().lease.duration + Duration::from_secs(10)).await;
     }
 
+    /// As if the worker had died while it delivered the row: begun, and its lease has run out.
+    pub async fn crash(&self, worker: &Worker, id: &Cell, claimed: &Claimed) {
+        assert_eq!(worker.begin(&claimed.lease).await, Held::Held, "it is held");
+        self.expire(id).await;
+        // Where the lease's time is part of the fence, the row's age has changed it: so the mark is made to fit.
+        let mut aged = claimed.lease.clone();
+        for (role, value) in self.subject.stage().lease.fence.iter().zip(&mut aged.fence) {
+            if *role == Role::ClaimedAt && !self.subject.has(Role::LeaseUntil) {
+                let column = self.subject.column(*role).expect("it is part of the fence");
+                *value = self.arena.fence(id, column).await;
+            }
+        }
+        if aged != claimed.lease {
+            assert_eq!(worker.begin(&aged).await, Held::Lost, "its time is over");
+        }
+    }
+
     async fn shift(&self, id: &Cell, columns: &[String], by: Duration) {
         let row = self.row(id).await;
         let by = i64::try_from(by.as_micros()).expect("tests shift by days at most");
@@ -205,6 +222,13 @@ impl Worker {
         let mut answers = patiently(|| self.store.extend(std::slice::from_ref(lease))).await;
         assert_eq!(answers.len(), 1, "one answer per lease");
         answers.pop().expect("there is one")
+    }
+
+    /// Marks one row as begun, and nothing else.
+    pub async fn begin(&self, lease: &Lease) -> Held {
+        let answers = patiently(|| self.store.begin(std::slice::from_ref(lease), &[])).await;
+        assert_eq!(answers.len(), 1, "one answer per lease");
+        answers[0]
     }
 
     pub async fn reclaim(&self) -> Reclaimed {

@@ -6,6 +6,7 @@
 
 mod assign;
 mod builtin;
+mod crash;
 mod decide;
 mod duration;
 mod graph;
@@ -27,6 +28,7 @@ mod words;
 pub use assign::{
     ATTEMPTS_SPENT, Assignment, DEFERRED_OWNER, LEASE_EXPIRED, Move, POISON, POISON_MESSAGE, Set, TAKEOVERS,
 };
+pub use crash::{CRASHED, Crash, SUSPECT_CRASHES};
 pub use decide::{Counters, Decision, Got, LONGEST_WISH, Verdict};
 pub use duration::duration;
 pub use graph::Edge;

@@ -74,6 +74,11 @@ impl Transition {
         Self::ALL.into_iter().find(|transition| transition.name() == name)
     }
 
+    /// Did a try end, whatever came of it?
+    pub fn ends_a_try(self) -> bool {
+        self == Self::Delivered || self.is_failure()
+    }
+
     /// Did a try end in anything but success?
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Retry | Self::Dead | Self::Rejected | Self::Skipped)

@@ -50,7 +50,7 @@ impl Aliases {
 
     /// Those at the end of their attempts have failed as well.
     pub fn reclaimed(&self, rows: &Reclaimed) {
-        add(self.reclaimed.as_ref(), rows.retried + rows.dead);
+        add(self.reclaimed.as_ref(), rows.rows());
         add(self.dead.as_ref(), rows.dead);
     }
 

@@ -24,6 +24,8 @@ struct Inner {
     runs: Vec<usize>,
     /// The end of such a row may let another of its pool go.
     pooled: Vec<bool>,
+    /// Those whose delivery has begun: a crash is counted against them.
+    begun: Vec<bool>,
     open: usize,
     /// By our own clock, counted from before the claim was sent, so it is never later than the database's.
     runs_out: Instant,
@@ -50,7 +52,8 @@ impl Batch {
         let open = slots.len();
         let (run_of, runs) = runs(&rows);
         let pooled = rows.iter().map(|row| row.pool.is_some()).collect();
-        let inner = Inner { slots, run_of, runs, pooled, open, runs_out: asked + lease };
+        let begun = vec![false; open];
+        let inner = Inner { slots, run_of, runs, pooled, begun, open, runs_out: asked + lease };
         let batch = Arc::new(Self { inner: Mutex::new(inner) });
         let held = rows
             .into_iter()
@@ -83,6 +86,13 @@ impl Batch {
             .collect()
     }
 
+    /// The leases of rows whose delivery has begun and that are not settled yet.
+    pub fn begun(&self) -> Vec<Lease> {
+        let inner = self.lock();
+        let slots = inner.slots.iter().zip(&inner.begun);
+        slots.filter(|(_, begun)| **begun).filter_map(|(lease, _)| lease.clone()).collect()
+    }
+
     /// Takes over what an extension answered: new fences, or `None` for leases that were lost.
     pub fn extended(&self, answers: Vec<(usize, Option<Lease>)>, runs_out: Instant) {
         let mut inner = self.lock();
@@ -110,6 +120,11 @@ impl LeaseRef {
 
     pub fn runs_out(&self) -> Instant {
         self.batch.runs_out()
+    }
+
+    /// Its delivery begins.
+    pub fn begin(&self) {
+        self.batch.lock().begun[self.slot] = true;
     }
 
     /// The row is settled, or nobody's of ours any more. May that let others go: was it the last of its run, or of a

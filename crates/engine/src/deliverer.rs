@@ -12,8 +12,10 @@ use postrider_seams::{Claimed, Envelope, Failure, Outcome};
 use tokio::time::Instant;
 
 use crate::batch::{HeldRow, LeaseRef};
+use crate::begin::{Mark, begin};
 use crate::ended::Ended;
 use crate::runner::Runner;
+use crate::suspect::{self, is_suspect};
 use crate::waiting::{Portion, Taken};
 use crate::{decide, letters, ordered, prober};
 
@@ -32,7 +34,7 @@ pub(crate) async fn run(runner: Arc<Runner>) {
         let can = runner.transport.capabilities();
         let most = runner.pace.share(can.batch);
         let portion = Portion { most, workers, whole_runs: can.keeps_order };
-        let Some((taken, _begun)) = runner.waiting.take(portion).await else { return };
+        let Some((taken, _under_way)) = runner.waiting.take(portion).await else { return };
         let rows = match taken {
             Taken::Runs(runs) => {
                 ordered::deliver(&runner, runs, most).await;
@@ -86,10 +88,24 @@ async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
     if rows.is_empty() {
         return;
     }
-    let rows = if runner.state.is_open() { keep_safe(runner, rows) } else { release(runner, rows) };
-    if rows.is_empty() {
-        return;
+    let (suspects, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|held| is_suspect(&held.row));
+    if !rows.is_empty() {
+        let _others = runner.alone.read().await;
+        deliver_rows(runner, rows).await;
     }
+    for held in suspects {
+        match suspect::alone(runner, &held.row).await {
+            Some(_alone) => deliver_rows(runner, vec![held]).await,
+            None => runner.ended.push(vec![decide::ended(runner, held, None, suspect::later())]),
+        }
+    }
+}
+
+/// One call of the transport.
+async fn deliver_rows(runner: &Runner, rows: Vec<HeldRow>) {
+    let rows = if runner.state.is_open() { keep_safe(runner, rows) } else { release(runner, rows) };
+    let (rows, mark) = marked(runner, rows).await;
+    let Some(mark) = mark else { return };
     let (rows, leases): (Vec<Claimed>, Vec<LeaseRef>) =
         rows.into_iter().map(|held| (held.row, held.lease)).unzip();
     let composed = compose(runner, &rows).await;
@@ -108,6 +124,9 @@ async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
     }
     // What can't be composed is settled at once; it need not wait for the others' delivery.
     runner.ended.push(ended);
+    if !mark.is_fresh(runner) {
+        (ready, envelopes) = marked_again(runner, ready, envelopes).await;
+    }
     if ready.is_empty() {
         return;
     }
@@ -122,6 +141,34 @@ async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
         .map(|((held, envelope), outcome)| decide::ended(runner, held, Some(envelope), outcome))
         .collect();
     runner.ended.push(ended);
+}
+
+/// Marks the rows as begun; those that have lost their lease are handed back. No mark where none is left.
+async fn marked(runner: &Runner, rows: Vec<HeldRow>) -> (Vec<HeldRow>, Option<Mark>) {
+    if rows.is_empty() {
+        return (rows, None);
+    }
+    let leases: Vec<LeaseRef> = rows.iter().map(|held| held.lease.clone()).collect();
+    let (held, mark) = begin(runner, &leases).await;
+    let (held, lost): (Vec<_>, Vec<_>) = rows.into_iter().zip(held).partition(|(_, is_held)| *is_held);
+    release(runner, lost.into_iter().map(|(row, _)| row).collect());
+    let held: Vec<HeldRow> = held.into_iter().map(|(row, _)| row).collect();
+    let mark = (!held.is_empty()).then_some(mark);
+    (held, mark)
+}
+
+/// The same once more for rows whose composing took long, or whose process stood still meanwhile.
+async fn marked_again(
+    runner: &Runner,
+    rows: Vec<HeldRow>,
+    envelopes: Vec<Envelope>,
+) -> (Vec<HeldRow>, Vec<Envelope>) {
+    let leases: Vec<LeaseRef> = rows.iter().map(|held| held.lease.clone()).collect();
+    let (held, _) = begin(runner, &leases).await;
+    let all = rows.into_iter().zip(envelopes).zip(held);
+    let (held, lost): (Vec<_>, Vec<_>) = all.partition(|(_, is_held)| *is_held);
+    release(runner, lost.into_iter().map(|((row, _), _)| row).collect());
+    held.into_iter().map(|(pair, _)| pair).unzip()
 }
 
 /// Hands back rows whose lease was lost or ends too soon to begin: another worker may have them by now.

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use postrider_seams::{Dice, store};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use crate::lane::Lane;
@@ -14,6 +15,7 @@ use crate::status::LaneStatus;
 /// Runs lanes.
 pub struct Engine {
     dice: Arc<dyn Dice>,
+    suspects: Arc<Semaphore>,
     handle: Handle,
 }
 
@@ -33,6 +35,7 @@ pub struct Berth {
     handle: Handle,
     state: Arc<LaneState>,
     dice: Arc<dyn Dice>,
+    suspects: Arc<Semaphore>,
 }
 
 /// What a drain left.
@@ -40,11 +43,20 @@ pub struct Berth {
 pub struct Drained {
     /// Rows still in flight at the limit: their leases run out, and another worker takes them.
     pub left: u64,
+    /// Every lane came to its end within the limit. Where one did not, a claim under way may have brought rows as well.
+    pub in_time: bool,
+}
+
+impl Drained {
+    /// Is every row settled or handed back?
+    pub fn is_complete(self) -> bool {
+        self.in_time && self.left == 0
+    }
 }
 
 impl Engine {
     pub fn new(dice: Arc<dyn Dice>) -> Self {
-        Self { dice, handle: Handle::default() }
+        Self { dice, suspects: Arc::new(Semaphore::new(1)), handle: Handle::default() }
     }
 
     pub fn handle(&self) -> Handle {
@@ -55,7 +67,8 @@ impl Engine {
     pub fn announce(&self, lane: &str, contract: &str, stage: &str) -> Berth {
         let state = Arc::new(LaneState::new(lane, contract, stage));
         self.handle.lock().push(Running { state: Arc::clone(&state), ended: None });
-        Berth { handle: self.handle(), state, dice: Arc::clone(&self.dice) }
+        let (dice, suspects) = (Arc::clone(&self.dice), Arc::clone(&self.suspects));
+        Berth { handle: self.handle(), state, dice, suspects }
     }
 
     /// Announces and starts a lane whose store is open.
@@ -73,7 +86,8 @@ impl Engine {
         }
         let aborts: Vec<_> = ended.iter().map(JoinHandle::abort_handle).collect();
         let all = futures::future::join_all(ended);
-        if tokio::time::timeout(limit, all).await.is_err() {
+        let in_time = tokio::time::timeout(limit, all).await.is_ok();
+        if !in_time {
             for abort in aborts {
                 abort.abort();
             }
@@ -82,7 +96,7 @@ impl Engine {
         for running in self.handle.lock().iter() {
             running.state.set_phase(Phase::Stopped);
         }
-        Drained { left }
+        Drained { left, in_time }
     }
 }
 
@@ -117,7 +131,7 @@ impl Berth {
             return;
         }
         self.state.set_store(None);
-        let ended = Runner::new(lane, Arc::clone(&self.state), self.dice).start();
+        let ended = Runner::new(lane, Arc::clone(&self.state), self.dice, self.suspects).start();
         if let Some(running) = lanes.iter_mut().find(|running| Arc::ptr_eq(&running.state, &self.state)) {
             running.ended = Some(ended);
         }

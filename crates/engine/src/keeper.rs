@@ -50,5 +50,9 @@ async fn extend(runner: &Runner, batch: &Batch, lease: Duration) -> Result<(), s
         );
     }
     batch.extended(answers, asked + lease);
-    Ok(())
+    // An extension may change the fence: the marks of begun rows must follow it. The gate keeps other marks out.
+    if batch.begun().is_empty() {
+        return Ok(());
+    }
+    runner.store.begin(&[], &runner.begun()).await.map(|_| ())
 }

@@ -5,6 +5,7 @@
 
 mod aliases;
 mod batch;
+mod begin;
 mod claimer;
 mod crowd;
 mod decide;
@@ -30,6 +31,7 @@ mod settler;
 mod soon;
 mod state;
 pub mod status;
+mod suspect;
 mod turns;
 mod waiting;
 mod watchdog;

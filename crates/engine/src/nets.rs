@@ -90,13 +90,14 @@ where
 async fn reclaim(runner: Arc<Runner>) -> Result<(), store::Error> {
     loop {
         let reclaimed = runner.store.reclaim(CHUNK).await?;
-        let rows = reclaimed.retried + reclaimed.dead;
+        let rows = reclaimed.rows();
         if rows > 0 {
             runner.state.counters.reclaimed.fetch_add(rows, Relaxed);
             tracing::warn!(
                 lane = runner.state.name,
                 retried = reclaimed.retried,
                 dead = reclaimed.dead,
+                free = reclaimed.free,
                 "took back rows whose lease ran out"
             );
         }

@@ -23,6 +23,7 @@ pub(crate) struct ObservedStore {
     claimed: Counter,
     waited: Histogram,
     claim_seconds: Histogram,
+    begin_seconds: Histogram,
     settle_seconds: Histogram,
     settled: Vec<(Transition, Counter)>,
     aliases: Aliases,
@@ -46,6 +47,7 @@ impl ObservedStore {
             claimed: metrics::counter!("postrider_rows_claimed_total", "lane" => lane.to_owned()),
             waited: metrics::histogram!("postrider_row_wait_seconds", "lane" => lane.to_owned()),
             claim_seconds: seconds("claim"),
+            begin_seconds: seconds("begin"),
             settle_seconds: seconds("settle"),
             settled,
             aliases: Aliases::new(lane, contract),
@@ -98,7 +100,7 @@ impl ObservedStore {
 
 /// What seldom happens is there from the start, at 0: a rate over it, and an alert on it, then work from the first time on.
 fn rare(lane: &str, contract: &Contract) {
-    for to in ["retry", "dead"] {
+    for to in ["retry", "dead", "free"] {
         metrics::counter!("postrider_rows_reclaimed_total", "lane" => lane.to_owned(), "to" => to)
             .increment(0);
     }
@@ -150,6 +152,14 @@ impl Store for ObservedStore {
         self.failed("load", self.inner.load(leases).await)
     }
 
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+        let _question = self.questions.ask("begin");
+        let started = Instant::now();
+        let result = self.inner.begin(begun, others).await;
+        self.begin_seconds.record(started.elapsed());
+        self.failed("begin", result)
+    }
+
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         let _question = self.questions.ask("settle");
         let started = Instant::now();
@@ -184,6 +194,7 @@ impl Store for ObservedStore {
             self.aliases.reclaimed(reclaimed);
             self.rows("postrider_rows_reclaimed_total", "retry", reclaimed.retried);
             self.rows("postrider_rows_reclaimed_total", "dead", reclaimed.dead);
+            self.rows("postrider_rows_reclaimed_total", "free", reclaimed.free);
         }
         self.failed("reclaim", result)
     }

@@ -14,10 +14,12 @@ use postrider_seams::{Claimed, Envelope, Failure, Outcome};
 use tokio::sync::SemaphorePermit;
 use tokio::time::Instant;
 
-use crate::batch::HeldRow;
+use crate::batch::{HeldRow, LeaseRef};
+use crate::begin::{Mark, begin};
 use crate::deliverer::{LEASE_MARGIN, UNREADABLE, compose, send};
 use crate::ended::Ended;
 use crate::runner::Runner;
+use crate::suspect::{self, is_suspect};
 use crate::waiting::Run;
 use crate::{decide, letters, prober};
 
@@ -39,8 +41,31 @@ enum Part {
     Sent(Envelope, Outcome),
 }
 
-/// Delivers the next rows of each run in one call, at most `most` in all.
+/// Delivers the next rows of each run, at most `most` in one call; a suspect alone.
 pub(crate) async fn deliver(runner: &Runner, runs: Vec<Run>, most: usize) {
+    let starts_with_suspect = |run: &Run| run.front().is_some_and(|held| is_suspect(&held.row));
+    let (suspects, runs): (Vec<Run>, Vec<Run>) = runs.into_iter().partition(starts_with_suspect);
+    if !runs.is_empty() {
+        let _others = runner.alone.read().await;
+        deliver_runs(runner, runs, most).await;
+    }
+    for mut run in suspects {
+        let Some(first) = run.pop_front() else { continue };
+        let alone = suspect::alone(runner, &first.row).await;
+        if alone.is_some() {
+            run.push_front(first);
+            deliver_runs(runner, vec![run], 1).await;
+        } else {
+            finish(
+                runner,
+                Under { now: vec![(first, Part::Failed(suspect::later()))], rest: run, _bytes: None },
+            );
+        }
+    }
+}
+
+/// Delivers the next rows of each run in one call.
+async fn deliver_runs(runner: &Runner, runs: Vec<Run>, most: usize) {
     let mut under = Vec::with_capacity(runs.len());
     let mut room = most.max(1);
     for run in runs {
@@ -48,12 +73,19 @@ pub(crate) async fn deliver(runner: &Runner, runs: Vec<Run>, most: usize) {
         let large = run.front().is_some_and(|held| held.row.fields.is_none());
         if room == 0 || (large && !under.is_empty()) {
             runner.waiting.put_back(run);
-        } else if let Some(begun) = begin(runner, run, room).await {
-            room = if large { 0 } else { room - begun.now.len() };
-            under.push(begun);
+        } else if let Some(chosen) = choose(runner, run, room).await {
+            room = if large { 0 } else { room - chosen.now.len() };
+            under.push(chosen);
         }
     }
+    let Some(mark) = mark(runner, &mut under).await else {
+        under.into_iter().for_each(|under| finish(runner, under));
+        return;
+    };
     compose_all(runner, &mut under).await;
+    if !mark.is_fresh(runner) {
+        self::mark(runner, &mut under).await;
+    }
     send_all(runner, &mut under).await;
     for under in under {
         finish(runner, under);
@@ -67,20 +99,47 @@ pub(crate) fn give_back(run: Run) -> Option<Ended> {
     Some(Ended { rest: leases.collect(), ..Ended::released(first) })
 }
 
+/// Marks what goes now as begun. From the first row of a run that has lost its lease nothing may go: it is handed back
+/// with all behind it. No mark where no row is left to send.
+async fn mark(runner: &Runner, under: &mut [Under<'_>]) -> Option<Mark> {
+    let goes = |part: &Part| matches!(part, Part::Fresh | Part::Composed(_));
+    let going = under.iter().flat_map(|under| &under.now).filter(|(_, part)| goes(part));
+    let leases: Vec<LeaseRef> = going.map(|(held, _)| held.lease.clone()).collect();
+    if leases.is_empty() {
+        return None;
+    }
+    let (held, mark) = begin(runner, &leases).await;
+    let mut answers = held.iter();
+    for under in &mut *under {
+        let answers: Vec<bool> = under
+            .now
+            .iter()
+            .map(|(_, part)| !goes(part) || answers.next().copied().unwrap_or(false))
+            .collect();
+        if let Some(lost) = answers.iter().position(|is_held| !is_held) {
+            let back = under.now.split_off(lost).into_iter().map(|(held, _)| held);
+            release(runner, back.chain(std::mem::take(&mut under.rest)).collect());
+        }
+    }
+    held.contains(&true).then_some(mark)
+}
+
 /// Chooses what goes now. `None` where nothing can: the run has been handed back.
-async fn begin(runner: &Runner, run: Run, room: usize) -> Option<Under<'_>> {
+async fn choose(runner: &Runner, run: Run, room: usize) -> Option<Under<'_>> {
     let mut rest = if runner.state.is_open() { keep_safe(runner, run) } else { release(runner, run) };
     if rest.front()?.row.fields.is_none() {
-        return begin_large(runner, rest).await;
+        return choose_large(runner, rest).await;
     }
     let most = if runner.transport.capabilities().keeps_order { room } else { 1 };
-    let inline = rest.iter().take(most).take_while(|held| held.row.fields.is_some()).count();
+    let alone = rest.front().is_some_and(|held| is_suspect(&held.row));
+    let goes = |held: &&HeldRow| held.row.fields.is_some() && (alone || !is_suspect(&held.row));
+    let inline = rest.iter().take(if alone { 1 } else { most }).take_while(goes).count();
     let now = rest.drain(..inline).map(|held| (held, Part::Fresh)).collect();
     Some(Under { now, rest, _bytes: None })
 }
 
 /// A row whose fields were too large for the claim goes alone.
-async fn begin_large(runner: &Runner, mut rest: Run) -> Option<Under<'_>> {
+async fn choose_large(runner: &Runner, mut rest: Run) -> Option<Under<'_>> {
     let mut first = rest.pop_front()?;
     let limit = runner.lane.composer.size_limit();
     if first.row.size > limit {

@@ -25,7 +25,8 @@ impl Pace {
     /// The envelopes that one call should carry, at most `batch`.
     pub fn share(&self, batch: usize) -> usize {
         match self.0.load(Relaxed) {
-            0 => batch.max(1),
+            // Nothing is known yet: a crash would be counted against all rows of a call, tried or not.
+            0 => 1,
             each => usize::try_from(nanos(CALL) / each).unwrap_or(usize::MAX).clamp(1, batch.max(1)),
         }
     }

@@ -11,11 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use postrider_contract::Stage;
-use postrider_seams::{Claimed, Dice, Handoff, Store, Transport, Want, store};
+use postrider_seams::{Claimed, Dice, Handoff, Lease, Store, Transport, Want, store};
 use tokio::sync::{Notify, RwLock, Semaphore, SemaphorePermit};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::batch::{Batch, HeldRow};
+use crate::begin::Begins;
 use crate::ended::{Ended, EndedRows};
 use crate::lane::Lane;
 use crate::observed::{ObservedStore, ObservedTransport};
@@ -42,6 +43,12 @@ pub(crate) struct Runner {
     batches: Mutex<Vec<Weak<Batch>>>,
     /// Settles read, an extension writes: the two never overlap, so no settle goes out with a fence that is changing.
     pub gate: RwLock<()>,
+    /// Marks rows as begun.
+    pub begins: Begins,
+    /// Deliveries read; a suspect writes, so that it is delivered alone.
+    pub alone: RwLock<()>,
+    /// One suspect at a time in the whole process.
+    pub suspects: Arc<Semaphore>,
     /// Who waits for room to claim.
     pub room: Room,
     /// The last row of an ordered run was settled: its group can be claimed again.
@@ -73,7 +80,12 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    pub fn new(lane: Lane, state: Arc<LaneState>, dice: Arc<dyn Dice>) -> Arc<Self> {
+    pub fn new(
+        lane: Lane,
+        state: Arc<LaneState>,
+        dice: Arc<dyn Dice>,
+        suspects: Arc<Semaphore>,
+    ) -> Arc<Self> {
         let questions = Arc::<Questions>::default();
         let store = ObservedStore::new(&lane.name, &lane.contract, Arc::clone(&lane.store));
         let store: Arc<dyn Store> = Arc::new(store.counting(Arc::clone(&questions)));
@@ -93,6 +105,9 @@ impl Runner {
             ended: EndedRows::default(),
             batches: Mutex::default(),
             gate: RwLock::new(()),
+            begins: Begins::default(),
+            alone: RwLock::new(()),
+            suspects,
             room: Room::new(),
             freed: Notify::new(),
             soon: Soon::default(),
@@ -124,6 +139,11 @@ impl Runner {
             batches.iter().filter_map(Weak::upgrade).filter(|batch| !batch.is_done()).collect();
         *batches = live.iter().map(Arc::downgrade).collect();
         live
+    }
+
+    /// The leases of all rows whose delivery has begun and that are not settled yet.
+    pub fn begun(&self) -> Vec<Lease> {
+        self.kept().iter().flat_map(|batch| batch.begun()).collect()
     }
 
     /// Something moved: the watchdog is content.
@@ -217,6 +237,10 @@ impl Runner {
         self.ended.close();
         join(settlers).await;
         beside.shutdown().await;
+        // Nothing is begun any more. Marks that stay behind do no harm: their rows have other fences by now.
+        if let Err(error) = self.store.begin(&[], &[]).await {
+            tracing::debug!(lane = self.state.name, %error, "the marks of begun rows could not be removed");
+        }
         self.state.set_phase(Phase::Stopped);
     }
 

@@ -34,7 +34,6 @@ async fn settle(runner: &Runner, ended: Vec<Ended>) {
     if runner.lane.queue.is_some() {
         ended.iter().filter(|ended| ended.comes_again()).for_each(|ended| runner.soon.falls_due(ended.delay));
     }
-    done(runner, &ended);
 }
 
 async fn try_settle(runner: &Runner, batch: &[Ended]) -> Result<(), store::Error> {
@@ -48,6 +47,8 @@ async fn try_settle(runner: &Runner, batch: &[Ended]) -> Result<(), store::Error
     }
     let answers = if moves.is_empty() { Vec::new() } else { runner.store.settle(&moves).await? };
     count(runner, &moves, &answers, lost);
+    // Still under the gate: an extension must find no lease of a row that is settled.
+    done(runner, batch);
     Ok(())
 }
 

@@ -127,6 +127,7 @@ mod tests {
             group: None,
             pool: None,
             share: share.map(Into::into),
+            crashes: 0,
             waited_micros: 0,
             size: 0,
             fields: None,

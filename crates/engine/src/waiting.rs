@@ -48,12 +48,12 @@ pub(crate) enum Taken {
 
 /// A delivery under way; dropped when it is over.
 #[derive(Debug)]
-pub(crate) struct Begun<'a> {
+pub(crate) struct UnderWay<'a> {
     waiting: &'a Waiting,
     share: Share,
 }
 
-impl Drop for Begun<'_> {
+impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         let mut inner = self.waiting.lock();
         inner.crowd.ended(&self.share);
@@ -189,7 +189,7 @@ impl Waiting {
 
     /// What one delivery is about: an even share of what waits, so that a short queue is spread over all workers
     /// (latency) and a long one goes in full batches (throughput). `None` once closed and empty.
-    pub async fn take(&self, portion: Portion) -> Option<(Taken, Begun<'_>)> {
+    pub async fn take(&self, portion: Portion) -> Option<(Taken, UnderWay<'_>)> {
         let mut idle = 0;
         loop {
             {
@@ -199,7 +199,7 @@ impl Waiting {
                     if !inner.is_empty() {
                         self.arrived.notify_one();
                     }
-                    return Some((taken, Begun { waiting: self, share }));
+                    return Some((taken, UnderWay { waiting: self, share }));
                 }
                 if inner.closed && inner.is_empty() {
                     // The next waiter must see it too.

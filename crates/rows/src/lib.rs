@@ -6,6 +6,7 @@
 
 mod apply;
 mod condition;
+mod crash;
 pub mod takeover;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ pub use condition::{
     counters, due_at, due_in, fence, get, has_attempts_left, int, is_barred, is_ours, is_time, lease_end,
     literal, role, state_of, times, was_deferred,
 };
+pub use crash::crash;
 
 /// Column → value. Times are whole microseconds since 1970; a missing column is NULL.
 pub type Row = BTreeMap<String, Value>;

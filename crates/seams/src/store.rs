@@ -118,10 +118,18 @@ pub enum Held {
 /// What a reclaim did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reclaimed {
-    /// Back to be tried again.
+    /// Begun by a worker that is gone: back to be tried again, and counted as a crash.
     pub retried: u64,
-    /// Spent, by the poison guard.
+    /// Suspects whose worker died once too often.
     pub dead: u64,
+    /// Held by a worker that is gone and never begun: back at no cost.
+    pub free: u64,
+}
+
+impl Reclaimed {
+    pub fn rows(&self) -> u64 {
+        self.retried + self.dead + self.free
+    }
 }
 
 /// The sweeps that a lane runs on its timers.
@@ -149,6 +157,13 @@ pub trait Store: Send + Sync {
     /// The message columns of rows too large to come with the claim; `None` where the row is gone. Reads only.
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error>;
 
+    /// Marks rows as begun, right before they are handed to the composer and the transport, and checks their leases:
+    /// what a crash finds begun is counted (see [`Store::reclaim`]), what was merely held is not. From now on exactly
+    /// `begun` and `others` are this store's begun rows; `others` are those marked before and not yet settled. Answers
+    /// for each of `begun` whether it still holds its lease; a row that answers `Lost` must not be sent. One small write
+    /// and one read however many rows there are. Idempotent; calls of one store must not overlap.
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error>;
+
     /// Makes the moves, each guarded by its fence; all effects in the same transaction as their move. One answer per
     /// settlement, in order. Safe to repeat: a settlement that was made already answers `Lost` and changes nothing. So
     /// does one that the database can't take (it is left to its lease), where it takes others; an error means that none
@@ -159,7 +174,8 @@ pub trait Store: Send + Sync {
     /// lost. Must not overlap a settle of the same row.
     async fn extend(&self, leases: &[Lease]) -> Result<Vec<Option<Lease>>, Error>;
 
-    /// Takes back up to `limit` rows whose lease ran out. Idempotent.
+    /// Takes back up to `limit` rows whose lease ran out. Those that their worker had begun are counted as crashed and
+    /// go on as [`postrider_contract::Crash`] says; the others come back at no cost. Idempotent.
     async fn reclaim(&self, limit: u32) -> Result<Reclaimed, Error>;
 
     /// Makes the timed moves of one sweep for up to `limit` rows; answers how many it made. Idempotent.

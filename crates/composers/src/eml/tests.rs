@@ -46,6 +46,7 @@ impl World {
             group: None,
             pool: None,
             share: None,
+            crashes: 0,
             waited_micros: 0,
             size: 0,
             fields: Some(Fields::new(names, vec![Value::Text(path.to_owned())])),

@@ -64,6 +64,7 @@ pub fn row(changes: &[(&'static str, Value)]) -> Claimed {
         group: None,
         pool: None,
         share: None,
+        crashes: 0,
         waited_micros: 0,
         size: 100,
         fields: Some(Fields::new(names.into(), values)),

@@ -22,6 +22,7 @@ async fn compose(text: &[u8], bounces: Option<&str>) -> Result<Mail, Outcome> {
         group: None,
         pool: None,
         share: None,
+        crashes: 0,
         waited_micros: 0,
         size: 0,
         fields: Some(Fields::new(names, vec![Value::Text("a.eml".to_owned())])),

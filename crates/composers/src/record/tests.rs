@@ -21,6 +21,7 @@ fn row(changes: &[(&str, Value)]) -> Claimed {
         group: None,
         pool: None,
         share: None,
+        crashes: 0,
         waited_micros: 0,
         size: 100,
         fields: Some(Fields::new(names.into(), values)),

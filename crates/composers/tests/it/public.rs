@@ -12,6 +12,7 @@ fn bare(id: &str) -> Claimed {
         group: None,
         pool: None,
         share: None,
+        crashes: 0,
         waited_micros: 0,
         size: 0,
         fields: None,

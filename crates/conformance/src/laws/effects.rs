@@ -86,13 +86,20 @@ fn assert_values(trial: &Trial, transition: Transition, after: &Row, inserted: &
 
 async fn by_recovery(trial: &Trial) {
     let worker = trial.worker("b").await;
-    let (id, _) = trial.claimed_by(&worker, 40).await;
-    let row = trial.row(&id).await;
-    let before = about(trial, &row).await.len();
-    trial.expire(&id).await;
-    worker.reclaim().await;
-    let made = about(trial, &row).await.len() - before;
-    assert_eq!(made, wanted(trial, Transition::Reclaimed), "by the reclaim");
+    for (n, transition) in [(40, Transition::Reclaimed), (41, Transition::Released)] {
+        let (id, claimed) = trial.claimed_by(&worker, n).await;
+        let row = trial.row(&id).await;
+        let before = about(trial, &row).await.len();
+        if transition == Transition::Reclaimed {
+            trial.crash(&worker, &id, &claimed).await;
+        } else {
+            trial.expire(&id).await;
+        }
+        worker.reclaim().await;
+        let made = about(trial, &row).await.len() - before;
+        assert_eq!(made, wanted(trial, transition), "by the reclaim: {transition}");
+        trial.expel(&id).await;
+    }
 }
 
 pub(crate) async fn no_effect_without_the_fence(trial: &Trial) {

@@ -26,7 +26,7 @@ pub(crate) async fn stale_after_reclaim(trial: &Trial) {
     let (slow, quick) = (trial.worker("slow").await, trial.worker("quick").await);
     let (id, old) = trial.claimed_by(&slow, 1).await;
     trial.expire(&id).await;
-    assert_eq!(quick.reclaim().await.retried, 1);
+    assert_eq!(quick.reclaim().await.free, 1);
     assert_void(trial, &slow, &id, &old.lease, "after a reclaim").await;
     let new = quick.claim_one().await;
     assert_void(trial, &slow, &id, &old.lease, "after another's claim").await;

@@ -27,12 +27,12 @@ pub(crate) async fn crashed_run_is_recovered_in_order(trial: &Trial) {
         for (_, id) in first {
             trial.expire(id).await;
         }
-        assert_eq!(heir.reclaim().await.retried, 2);
+        assert_eq!(heir.reclaim().await.free, 2);
         assert!(heir.claim(10).await.is_empty(), "the other half is still in flight");
         for (_, id) in second {
             trial.expire(id).await;
         }
-        assert_eq!(heir.reclaim().await.retried, 2);
+        assert_eq!(heir.reclaim().await.free, 2);
         trial.assert_rows(&heir.claim(10).await, &all);
         for id in &ids {
             trial.expel(id).await;
@@ -83,7 +83,7 @@ pub(crate) async fn lost_head_hands_back_the_rest(trial: &Trial) {
     let ids = trial.put_group("a", 3, mode).await;
     let run = slow.claim(10).await;
     trial.expire(&ids[0]).await;
-    assert_eq!(heir.reclaim().await.retried, 1);
+    assert_eq!(heir.reclaim().await.free, 1);
     assert!(heir.claim(10).await.is_empty(), "those behind it are still in flight");
     let rest: Vec<_> = run[1..].iter().map(|row| row.lease.clone()).collect();
     let late =
@@ -111,7 +111,7 @@ pub(crate) async fn lost_rest_stays_with_its_new_owner(trial: &Trial) {
     for id in &ids {
         trial.expire(id).await;
     }
-    assert_eq!(heir.reclaim().await.retried, 3);
+    assert_eq!(heir.reclaim().await.free, 3);
     let again = heir.claim(10).await;
     assert_eq!(again.len(), 3);
     let rest = run[1..].iter().map(|row| row.lease.clone()).collect();

@@ -12,14 +12,19 @@ use crate::row::SECOND;
 use crate::subject::Subject;
 use crate::trial::{Trial, patiently};
 
+/// What a reclaim answers that took back one row, in one of three ways.
+fn took(retried: u64, dead: u64, free: u64) -> Reclaimed {
+    Reclaimed { retried, dead, free }
+}
+
 pub(crate) async fn crash_is_recovered(trial: &Trial) {
     let expected = Expected::of(&trial.subject);
     let (gone, next) = (trial.worker("gone").await, trial.worker("next").await);
     let (id, first) = trial.claimed_by(&gone, 1).await;
     // Delivered, and never settled.
-    trial.expire(&id).await;
+    trial.crash(&gone, &id, &first).await;
     assert!(next.claim(10).await.is_empty(), "an expired lease is first taken back");
-    assert_eq!(next.reclaim().await, Reclaimed { retried: 1, dead: 0 });
+    assert_eq!(next.reclaim().await, took(1, 0, 0));
     trial.assert_state(&id, trial.subject.stage().retry).await;
     assert_eq!(trial.attempts(&id).await, i64::from(expected.recovery_counts), "recovery counts as said");
     let row = trial.row(&id).await;
@@ -30,7 +35,77 @@ pub(crate) async fn crash_is_recovered(trial: &Trial) {
     let again = next.claim_one().await;
     assert_eq!(again.lease.id, first.lease.id, "it is delivered again");
     assert_eq!(i64::from(again.counters.attempts), trial.attempts(&id).await);
+    assert_eq!(again.crashes, 1);
     assert_eq!(next.end(&again, Transition::Delivered).await, Held::Held);
+}
+
+pub(crate) async fn held_rows_come_back_free(trial: &Trial) {
+    let (gone, next) = (trial.worker("gone").await, trial.worker("next").await);
+    let ids = trial.put_ready(2).await;
+    let before = [trial.row(&ids[0]).await, trial.row(&ids[1]).await];
+    let claimed = gone.claim(10).await;
+    assert_eq!(claimed.len(), 2);
+    // Of the two it had begun another one, which it has settled since.
+    let other = claimed.iter().find(|row| trial.is(&ids[1], &row.lease.id)).expect("both");
+    assert_eq!(gone.begin(&other.lease).await, Held::Held);
+    assert_eq!(gone.end(other, Transition::Released).await, Held::Held);
+    trial.expire(&ids[0]).await;
+    assert_eq!(next.reclaim().await, took(0, 0, 1));
+    trial.assert_state(&ids[0], trial.subject.untried()).await;
+    assert_eq!(trial.attempts(&ids[0]).await, 0, "nothing was tried, so it costs nothing");
+    let after = trial.row(&ids[0]).await;
+    assert_eq!(trial.role(&after, Role::Error), trial.role(&before[0], Role::Error), "no error is claimed");
+    assert_eq!(trial.role(&after, Role::Due), trial.role(&before[0], Role::Due), "it is due as before");
+    let again = next.claim(10).await;
+    assert_eq!(again.len(), 2, "both are due at once");
+    assert!(again.iter().all(|row| row.crashes == 0), "and no crash is counted");
+}
+
+pub(crate) async fn begin_checks_the_lease(trial: &Trial) {
+    let (slow, quick) = (trial.worker("slow").await, trial.worker("quick").await);
+    let (id, old) = trial.claimed_by(&slow, 1).await;
+    assert_eq!(slow.begin(&old.lease).await, Held::Held);
+    let before = trial.row(&id).await;
+    assert_eq!(slow.begin(&old.lease).await, Held::Held, "as often as it likes");
+    assert_eq!(trial.row(&id).await, before, "a mark does not touch the row");
+    trial.expire(&id).await;
+    assert_eq!(slow.begin(&old.lease).await, Held::Lost, "its time is over, taken back or not");
+    quick.reclaim().await;
+    assert_eq!(slow.begin(&old.lease).await, Held::Lost);
+    let new = quick.claim_one().await;
+    assert_eq!(slow.begin(&old.lease).await, Held::Lost, "another worker has it");
+    assert_eq!(quick.begin(&new.lease).await, Held::Held);
+}
+
+pub(crate) async fn marks_follow_an_extension(trial: &Trial) {
+    let (gone, next) = (trial.worker("gone").await, trial.worker("next").await);
+    let (id, mut claimed) = trial.claimed_by(&gone, 1).await;
+    assert_eq!(gone.begin(&claimed.lease).await, Held::Held);
+    claimed.lease = gone.extend(&claimed.lease).await.expect("it is held");
+    trial.crash(&gone, &id, &claimed).await;
+    assert_eq!(next.reclaim().await, took(1, 0, 0), "it was begun");
+}
+
+pub(crate) async fn completed_tries_clear_crashes(trial: &Trial) {
+    let worker = trial.worker("a").await;
+    let id = trial.put(trial.ready_row(1).await).await;
+    for crashes in 0..2 {
+        let claimed = worker.claim_one().await;
+        assert_eq!(claimed.crashes, crashes);
+        trial.crash(&worker, &id, &claimed).await;
+        assert_eq!(worker.reclaim().await, took(1, 0, 0));
+    }
+    // Attempts are another count: here they must not end the row.
+    let attempts = trial.subject.column(Role::Attempts).expect("every contract counts").to_owned();
+    trial.set(&id, &attempts, Cell::Int(0)).await;
+    let free = worker.claim_one().await;
+    assert_eq!(free.crashes, 2);
+    assert_eq!(worker.end(&free, Transition::Released).await, Held::Held);
+    let tried = worker.claim_one().await;
+    assert_eq!(tried.crashes, 2, "handed back untried: nothing has changed");
+    assert_eq!(worker.end(&tried, Transition::Retry).await, Held::Held);
+    trial.age(&id, Duration::from_hours(2)).await;
+    assert_eq!(worker.claim_one().await.crashes, 0, "a try that was completed clears them");
 }
 
 pub(crate) async fn live_lease_is_left_alone(trial: &Trial) {
@@ -58,40 +133,42 @@ pub(crate) async fn poison_guard(trial: &Trial) {
     let expected = Expected::of(&trial.subject);
     let worker = trial.worker("a").await;
     let id = trial.put(trial.ready_row(1).await).await;
-    for claim in 1..=expected.tries {
-        worker.claim_one().await;
-        trial.expire(&id).await;
-        let last = claim == expected.tries;
-        let wanted = Reclaimed { retried: u64::from(!last), dead: u64::from(last) };
-        assert_eq!(worker.reclaim().await, wanted, "after claim {claim} of {}", expected.tries);
+    let crashes = expected.tries.max(3);
+    for crash in 1..=crashes {
+        let claimed = worker.claim_one().await;
+        assert_eq!(claimed.crashes, crash - 1, "crashes are counted");
+        trial.crash(&worker, &id, &claimed).await;
+        let last = crash == crashes;
+        assert_eq!(worker.reclaim().await, took(u64::from(!last), u64::from(last), 0), "crash {crash}");
+        let attempts = trial.attempts(&id).await;
+        assert!(last || attempts < i64::from(expected.tries), "a crash never spends the last attempt");
     }
-    let dead = trial.subject.stage().dead;
-    trial.assert_state(&id, dead).await;
+    trial.assert_state(&id, trial.subject.stage().dead).await;
     let row = trial.row(&id).await;
-    trial.assert_error(&row, LEASE_EXPIRED);
+    trial.assert_error(&row, "poison");
     assert!(worker.claim(10).await.is_empty(), "it kills no more workers");
 }
 
-pub(crate) async fn poison_guard_in_chunks(trial: &Trial) {
+pub(crate) async fn crashes_never_spend_the_last_attempt(trial: &Trial) {
     let expected = Expected::of(&trial.subject);
     let worker = trial.worker("a").await;
     let attempts = trial.subject.column(Role::Attempts).expect("every contract counts").to_owned();
-    let mut ids = Vec::new();
+    let left = i64::from(expected.tries) - 1;
     for n in 1..=3 {
         let mut row = trial.ready_row(n).await;
-        row.insert(attempts.clone(), Cell::Int(i64::from(expected.tries) - 1));
-        ids.push(trial.put(row).await);
-    }
-    assert_eq!(worker.claim(10).await.len(), 3);
-    for id in &ids {
-        trial.expire(id).await;
-    }
-    for turn in 1..=3 {
-        let wanted = Reclaimed { retried: 0, dead: 1 };
-        assert_eq!(patiently(|| worker.store.reclaim(1)).await, wanted, "chunk {turn}");
-    }
-    for id in &ids {
-        trial.assert_state(id, trial.subject.stage().dead).await;
+        row.insert(attempts.clone(), Cell::Int(left));
+        let id = trial.put(row).await;
+        let claimed = worker.claim_one().await;
+        trial.crash(&worker, &id, &claimed).await;
+        assert_eq!(patiently(|| worker.store.reclaim(1)).await, took(1, 0, 0), "row {n}");
+        assert_eq!(trial.attempts(&id).await, left);
+        let again = worker.claim_one().await;
+        assert_eq!(
+            (again.crashes, i64::from(again.counters.attempts)),
+            (1, left),
+            "its last try is still to come"
+        );
+        trial.expel(&id).await;
     }
 }
 
@@ -108,8 +185,8 @@ pub(crate) async fn foreign_claims_expire(trial: &Trial) {
     trial.set(&id, &claimed_at, Cell::Time(now - 4 * 60 * SECOND)).await;
     assert_eq!(worker.reclaim().await, Reclaimed::default(), "after four minutes");
     trial.set(&id, &claimed_at, Cell::Time(now - 6 * 60 * SECOND)).await;
-    assert_eq!(worker.reclaim().await, Reclaimed { retried: 1, dead: 0 }, "after six minutes");
-    trial.assert_state(&id, trial.subject.stage().retry).await;
+    assert_eq!(worker.reclaim().await, took(0, 0, 1), "after six minutes");
+    trial.assert_state(&id, trial.subject.untried()).await;
 }
 
 pub(crate) fn no_claims_without_a_time(subject: &Subject, _: Kind) -> Option<&'static str> {
@@ -148,8 +225,8 @@ pub(crate) async fn claims_without_a_time_expire(trial: &Trial) {
     let lease = if trial.subject.has(Role::LeaseUntil) { stage.lease.without } else { stage.lease.duration };
     let back = i64::try_from(lease.as_micros()).expect("short") + 10 * SECOND;
     trial.set(&id, &claimed_at, Cell::Time(trial.arena.now().await - back)).await;
-    assert_eq!(worker.reclaim().await, Reclaimed { retried: 1, dead: 0 }, "a lease later it is taken back");
-    trial.assert_state(&id, stage.retry).await;
+    assert_eq!(worker.reclaim().await, took(0, 0, 1), "a lease later it is taken back");
+    trial.assert_state(&id, trial.subject.untried()).await;
 }
 
 pub(crate) async fn extension_keeps_the_lease(trial: &Trial) {
@@ -199,9 +276,9 @@ pub(crate) async fn takeovers_are_noted(trial: &Trial) {
         row.insert(error.clone(), before.clone());
         let id = trial.put(row).await;
         for times in 1..=4 {
-            worker.claim_one().await;
-            trial.expire(&id).await;
-            assert_eq!(worker.reclaim().await, Reclaimed { retried: 1, dead: 0 }, "time {times}, {before:?}");
+            let claimed = worker.claim_one().await;
+            trial.crash(&worker, &id, &claimed).await;
+            assert_eq!(worker.reclaim().await, took(1, 0, 0), "time {times}, {before:?}");
             let noted = error_of(trial, &id).await;
             assert_eq!(noted["takeovers"], times, "{noted}");
             match n {
@@ -214,9 +291,9 @@ pub(crate) async fn takeovers_are_noted(trial: &Trial) {
             }
             assert_eq!(trial.attempts(&id).await, 0, "nothing is counted");
         }
-        worker.claim_one().await;
-        trial.expire(&id).await;
-        assert_eq!(worker.reclaim().await, Reclaimed { retried: 0, dead: 1 }, "the fifth, {before:?}");
+        let claimed = worker.claim_one().await;
+        trial.crash(&worker, &id, &claimed).await;
+        assert_eq!(worker.reclaim().await, took(0, 1, 0), "the fifth, {before:?}");
         trial.assert_state(&id, trial.subject.stage().dead).await;
         let noted = error_of(trial, &id).await;
         assert_eq!((noted["code"].as_str(), noted["takeovers"].as_i64()), (Some("poison"), Some(5)));
@@ -226,8 +303,8 @@ pub(crate) async fn takeovers_are_noted(trial: &Trial) {
 
 pub(crate) async fn deferral_is_no_takeover(trial: &Trial) {
     let worker = trial.worker("a").await;
-    let (id, _) = trial.claimed_by(&worker, 1).await;
-    trial.expire(&id).await;
+    let (id, claimed) = trial.claimed_by(&worker, 1).await;
+    trial.crash(&worker, &id, &claimed).await;
     worker.reclaim().await;
     for _ in 0..6 {
         let claimed = worker.claim_one().await;
@@ -237,7 +314,7 @@ pub(crate) async fn deferral_is_no_takeover(trial: &Trial) {
         trial.age_lease(&id, Duration::from_mins(9)).await;
         assert_eq!(worker.reclaim().await, Reclaimed::default(), "not yet");
         trial.age_lease(&id, Duration::from_secs(61)).await;
-        assert_eq!(worker.reclaim().await, Reclaimed { retried: 1, dead: 0 });
+        assert_eq!(worker.reclaim().await, took(0, 0, 1));
         assert_eq!(error_of(trial, &id).await["takeovers"], 1, "the one before");
     }
 }

@@ -22,6 +22,10 @@ pub enum Event {
     Taken {
         row: String,
     },
+    /// Its lease ran out, and it was taken back.
+    Cut {
+        row: String,
+    },
     /// The target did not say whether it has it.
     Unanswered {
         row: String,
@@ -94,11 +98,10 @@ pub(crate) fn check(events: &[Event], endings: &[Ending], rules: &Rules) -> Resu
                     settled => (rules.counts)(*settled),
                 };
                 seen.counted += i64::from(counts);
-                seen.cuts += usize::from(*transition == Transition::Reclaimed);
                 seen.held_delivered += usize::from(*transition == Transition::Delivered);
             }
             Event::Taken { row } => seen.entry(row).or_default().taken += 1,
-            Event::Unanswered { row } => seen.entry(row).or_default().cuts += 1,
+            Event::Unanswered { row } | Event::Cut { row } => seen.entry(row).or_default().cuts += 1,
             Event::Broken { row, what } => return Err(format!("row {row}: {what}")),
             Event::Lost { .. } | Event::Hopeless { .. } | Event::Crashed { .. } => {}
         }

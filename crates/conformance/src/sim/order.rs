@@ -97,6 +97,7 @@ impl Order {
                 | Event::Lost { .. }
                 | Event::Unanswered { .. }
                 | Event::Crashed { .. }
+                | Event::Cut { .. }
                 | Event::Broken { .. } => {}
             }
         }

@@ -1,12 +1,12 @@
 //! A store that fails as databases do: away for a while, slow, its answers lost on the way, its worker killed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_contract::Transition;
+use postrider_contract::{StateId, Transition};
 use postrider_seams::row::Fields;
 use postrider_seams::store::{
     Capabilities, Class, Error, Held, Reclaimed, Settlement, Store, SweepKind, Want,
@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     pub away: AtomicBool,
     /// Row → the fence that its holder has, as this run saw it come and go.
     pub holders: Mutex<BTreeMap<String, Box<[Value]>>>,
+    /// Rows whose delivery was begun since they were last claimed.
+    pub begun: Mutex<BTreeSet<String>>,
     pub order: Order,
     /// The target takes a run in one call, and keeps its order.
     pub pipelined: bool,
@@ -47,8 +49,22 @@ impl Shared {
         self.holders().get(&lease.id.to_string()) == Some(&lease.fence)
     }
 
+    fn claim(&self, lease: &Lease) {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&lease.id.to_string());
+        self.hold(lease);
+    }
+
     fn hold(&self, lease: &Lease) {
         self.holders().insert(lease.id.to_string(), lease.fence.clone());
+    }
+
+    fn begin(&self, lease: &Lease) {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(lease.id.to_string());
+    }
+
+    /// Was its delivery begun since it was last claimed?
+    fn was_begun(&self, row: &str) -> bool {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).contains(row)
     }
 
     /// The fence lets the holder through, and nobody else.
@@ -126,7 +142,7 @@ impl Store for FaultyStore {
         self.go().await?;
         let rows = self.inner.claim(want).await?;
         for row in &rows {
-            self.shared.hold(&row.lease);
+            self.shared.claim(&row.lease);
             self.moved(row.lease.id.to_string(), Transition::Claimed);
         }
         self.back(rows).await
@@ -136,6 +152,19 @@ impl Store for FaultyStore {
         self.go().await?;
         let loaded = self.inner.load(leases).await?;
         self.back(loaded).await
+    }
+
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+        self.go().await?;
+        let answers = self.inner.begin(begun, others).await?;
+        for (lease, answer) in begun.iter().zip(&answers) {
+            // A lease that ran out and was not taken back yet may answer either way.
+            if *answer == Held::Held {
+                self.shared.judge(lease, true, "begin");
+                self.shared.begin(lease);
+            }
+        }
+        self.back(answers).await
     }
 
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
@@ -176,6 +205,7 @@ impl Store for FaultyStore {
         self.go().await?;
         // Nothing else runs in between: the table can be compared before and after.
         let before = self.claimed_rows();
+        let all = super::world::rows(&self.shared.table, &self.shared.subject);
         let reclaimed = self.inner.reclaim(limit).await?;
         let after = self.claimed_rows();
         let dead = self.shared.subject.stage().dead;
@@ -183,7 +213,17 @@ impl Store for FaultyStore {
             let now = super::world::rows(&self.shared.table, &self.shared.subject);
             self.shared.holders().remove(&row);
             let died = now.iter().any(|(key, state, _)| *key == row && *state == Some(dead));
-            self.shared.journal.note(Event::Moved { row, transition: Transition::Reclaimed, died });
+            let attempts = |rows: &[(String, Option<StateId>, i64)]| {
+                rows.iter().find(|(key, _, _)| *key == row).map_or(0, |(_, _, attempts)| *attempts)
+            };
+            let charged = attempts(&now) > attempts(&all);
+            if (charged || died) && !self.shared.was_begun(&row) {
+                let what = "a crash was counted against a row that was never begun".to_owned();
+                self.shared.journal.note(Event::Broken { row: row.clone(), what });
+            }
+            let transition = if charged || died { Transition::Reclaimed } else { Transition::Released };
+            self.shared.journal.note(Event::Cut { row: row.clone() });
+            self.shared.journal.note(Event::Moved { row, transition, died });
         }
         self.back(reclaimed).await
     }

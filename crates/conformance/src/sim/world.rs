@@ -52,6 +52,7 @@ pub(crate) async fn live(subject: Subject, seed: u64) -> Result<Report, String> 
         rough: AtomicBool::new(true),
         away: AtomicBool::new(false),
         holders: std::sync::Mutex::default(),
+        begun: std::sync::Mutex::default(),
         pipelined: !order.is_empty() && seed % 2 == 1,
         order,
     });

@@ -200,6 +200,9 @@ pub struct Faulty {
     pub away: AtomicBool,
     /// Settles do not answer.
     pub hangs: AtomicBool,
+    /// The process stands still right before rows are marked as begun.
+    pub stops_before_begin: AtomicBool,
+    pub is_stopped: AtomicBool,
     /// Claims go past every row: another transaction holds them.
     pub skips: AtomicBool,
     /// Every settle is refused for good: a trigger gone wrong, a permission taken away.
@@ -220,6 +223,8 @@ impl Faulty {
             inner: MemoryStore::open(table, 0, worker),
             away: AtomicBool::new(false),
             hangs: AtomicBool::new(false),
+            stops_before_begin: AtomicBool::new(false),
+            is_stopped: AtomicBool::new(false),
             skips: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
             unreadable: false,
@@ -264,6 +269,14 @@ impl Store for Faulty {
             return Err(Error::new(Class::Permanent, "the answer is larger than the server sends"));
         }
         self.inner.load(leases).await
+    }
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+        self.answer()?;
+        while self.stops_before_begin.load(SeqCst) {
+            self.is_stopped.store(true, SeqCst);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        self.inner.begin(begun, others).await
     }
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         self.answer()?;

@@ -53,13 +53,21 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
     signals.next().await;
     let limit = desk.settings.server.drain;
     tracing::info!(limit = ?limit, "draining: no new claims, what is under way is finished; a second signal stops at once");
-    tokio::select! {
-        drained = engine.drain(limit) => match drained.left {
-            0 => tracing::info!("drained"),
-            left => tracing::warn!(left, "rows were still in flight at the limit; their leases run out and they are tried again"),
-        },
-        () = signals.next() => tracing::warn!("stopped at once; rows in flight wait for their leases to run out"),
-    }
+    let complete = tokio::select! {
+        drained = engine.drain(limit) => {
+            if drained.is_complete() {
+                tracing::info!("drained");
+            } else {
+                let left = drained.left;
+                tracing::warn!(left, "rows were still in flight at the limit; their leases run out and they are tried again");
+            }
+            drained.is_complete()
+        }
+        () = signals.next() => {
+            tracing::warn!("stopped at once; rows in flight wait for their leases to run out");
+            false
+        }
+    };
     drop(stop);
     if let Some(traces) = &traces {
         traces.flush(FAREWELL).await;
@@ -68,7 +76,7 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
     if tokio::time::timeout(FAREWELL, desk.wiring.close()).await.is_err() {
         tracing::debug!("some connections were not closed in time");
     }
-    Ok(())
+    if complete { Ok(()) } else { Err(Failure::Reported) }
 }
 
 /// Tries each lane's store once. One that an operator must mend is an error now; one that is away is waited for.

@@ -6,6 +6,7 @@
 
 mod emails;
 mod ground;
+mod kills;
 mod mail;
 mod notify;
 mod outbox;

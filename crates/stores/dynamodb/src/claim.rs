@@ -23,6 +23,7 @@ impl DynamoStore {
             next = next.zip(earliest).map(|(next, earliest)| next.min(earliest));
         }
         self.keep_next_due(next);
+        self.note_crashes(&mut taken).await;
         Ok(taken)
     }
 
@@ -101,6 +102,7 @@ impl DynamoStore {
             group: None,
             pool: None,
             share: None,
+            crashes: 0,
             waited_micros: (given.now - since.unwrap_or(given.now)).max(0),
             size: 0,
             fields: Some(self.fields(&after)),

@@ -6,6 +6,7 @@
 //! `UpdatedAt` that the worker saw; the index is only a hint.
 
 mod ask;
+mod begin;
 mod claim;
 mod clock;
 mod config;

@@ -64,6 +64,9 @@ impl DynamoStore {
         let step = self.contract.lease_move(self.stage(), settlement.transition);
         let made = self.make(&step, &before, &given).await?;
         self.held.forget(&before.id);
+        if made.is_some() {
+            self.forgive(&before.id, settlement.transition).await?;
+        }
         Ok(if made.is_some() { Held::Held } else { Held::Lost })
     }
 }

@@ -1,8 +1,8 @@
 //! The store: one stage of one contract on one table.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -41,6 +41,10 @@ pub struct DynamoStore {
     /// Another worker took what the last claim wanted.
     pub(crate) contended: AtomicBool,
     pub(crate) made: Made,
+    /// Under which name this store lists the rows that it has begun.
+    pub(crate) marks: String,
+    /// Rows held here that crashes are counted against.
+    crashed: Mutex<HashSet<String>>,
     next_due: Mutex<Option<(Instant, i64)>>,
     pub(crate) lag: Mutex<Option<(Instant, Lag)>>,
 }
@@ -61,6 +65,8 @@ impl DynamoStore {
             held: Holdings::default(),
             contended: AtomicBool::new(false),
             made: Made::default(),
+            marks: format!("{:016x}", rand::random::<u64>()),
+            crashed: Mutex::default(),
             next_due: Mutex::default(),
             lag: Mutex::default(),
         };
@@ -71,6 +77,10 @@ impl DynamoStore {
 
     pub(crate) fn stage(&self) -> &Stage {
         &self.contract.stages[self.stage]
+    }
+
+    pub(crate) fn crashed(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.crashed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// When the first record that a claim left falls due, if it saw them all; `i64::MAX` for none.
@@ -90,7 +100,7 @@ impl DynamoStore {
 pub(crate) struct Holdings(Mutex<HashMap<String, Record>>);
 
 impl Holdings {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Record>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Record>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -133,6 +143,10 @@ impl Store for DynamoStore {
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
         let loads = leases.iter().map(|lease| self.load_one(lease)).collect();
         self.database.several(loads).await.into_iter().collect()
+    }
+
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+        self.begin_records(begun, others).await
     }
 
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {

@@ -1,9 +1,9 @@
-//! The moves that no lease guards: reclaim and sweeps. Each still names the state and the time that it saw.
+//! The moves that no lease guards: sweeps. Each still names the state and the time that it saw.
 
-use postrider_contract::{ATTEMPTS_SPENT, LEASE_EXPIRED, Move, StateId};
-use postrider_rows::{counters, has_attempts_left, is_ours, is_time, lease_end, state_of};
+use postrider_contract::{ATTEMPTS_SPENT, Move, StateId};
+use postrider_rows::{has_attempts_left, is_ours, is_time, state_of};
 use postrider_seams::row::Detail;
-use postrider_seams::store::{Error, Reclaimed};
+use postrider_seams::store::Error;
 
 use crate::record::Record;
 use crate::store::DynamoStore;
@@ -56,23 +56,6 @@ impl DynamoStore {
             made += u64::from(self.make(step, record, &given).await?.is_some());
         }
         Ok(made)
-    }
-
-    pub(crate) async fn reclaim_records(&self, limit: usize) -> Result<Reclaimed, Error> {
-        let (contract, stage) = (&self.contract, self.stage());
-        let now = self.database.clock.now();
-        // A claim without a time that can be read would be held for ever.
-        let expired = |record: &Record| lease_end(contract, stage, &record.row).is_none_or(|end| end < now);
-        let found = self.choose("reclaim", &self.claimed_states(), limit, expired).await?;
-        let is_last =
-            |record: &Record| stage.lease.spend && stage.is_last(&counters(contract, stage, &record.row));
-        let (dead, back): (Vec<Record>, Vec<Record>) = found.into_iter().partition(is_last);
-        let (to_dead, to_retry) =
-            (contract.reclaim_move(stage, stage.dead), contract.reclaim_move(stage, stage.retry));
-        Ok(Reclaimed {
-            dead: self.make_each(&dead, &to_dead, Some(LEASE_EXPIRED)).await?,
-            retried: self.make_each(&back, &to_retry, Some(LEASE_EXPIRED)).await?,
-        })
     }
 
     pub(crate) async fn sweep_spent(&self, limit: usize) -> Result<u64, Error> {

@@ -121,6 +121,7 @@ impl MemoryStore {
             group: self.ordered(before).map(|(name, on_error)| Group { key: name.into(), on_error }),
             pool: text(role(contract, before, Role::Pool)),
             share: self.share_of(before).map(Into::into),
+            crashes: table.crashes.get(&(self.stage, id.clone())).copied().unwrap_or(0),
             waited_micros: now - since,
             size,
             fields: (size <= INLINE_LIMIT).then_some(fields),

@@ -12,6 +12,7 @@ mod handoff;
 mod inspect;
 mod migrate;
 mod pools;
+mod recover;
 mod settle;
 mod store;
 mod suppressions;

@@ -36,6 +36,9 @@ impl MemoryStore {
         if matches!(settlement.transition, Transition::Deferred | Transition::Released) {
             self.spend(table, &settlement.lease.id, now, true);
         }
+        if settlement.transition.ends_a_try() {
+            table.crashes.remove(&(self.stage, settlement.lease.id.clone()));
+        }
         let step = self.contract().lease_move(self.stage(), settlement.transition);
         apply::make(table, self.contract(), &step, &settlement.lease.id, &given);
         Held::Held

@@ -105,6 +105,10 @@ impl Store for MemoryStore {
         Ok(leases.iter().map(fields).collect())
     }
 
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+        Ok(self.begin_rows(begun, others))
+    }
+
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         Ok(moves.iter().map(|settlement| self.settle_row(settlement)).collect())
     }

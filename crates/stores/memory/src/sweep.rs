@@ -1,13 +1,9 @@
-//! The moves that no lease guards: reclaim, sweeps, purge, and the operator's.
+//! The moves that no lease guards: sweeps, purge, and the operator's.
 
-use postrider_contract::{ATTEMPTS_SPENT, LEASE_EXPIRED, Move, Role, StateId};
-use postrider_rows::{
-    Given, Row, counters, get, has_attempts_left, int, is_ours, lease_end, micros, role, takeover,
-    was_deferred,
-};
+use postrider_contract::{ATTEMPTS_SPENT, Move, StateId};
+use postrider_rows::{Given, Row, get, has_attempts_left, int, is_ours, micros};
+use postrider_seams::RowId;
 use postrider_seams::row::Detail;
-use postrider_seams::store::Reclaimed;
-use postrider_seams::{RowId, Value};
 
 use crate::apply;
 use crate::store::MemoryStore;
@@ -35,34 +31,6 @@ impl MemoryStore {
         ids.filter(|id| is_ours(self.contract(), &table.rows[id]) && passes(&table.rows[id]))
             .take(limit as usize)
             .collect()
-    }
-
-    pub(crate) fn reclaim_rows(&self, limit: u32) -> Reclaimed {
-        let (contract, stage) = (self.contract(), self.stage());
-        let now = self.table.now();
-        let mut table = self.table.lock();
-        let from = self.claimed_states();
-        if let Some(column) = contract.stamped(stage) {
-            for id in self.choose(&table, &from, limit, |row| lease_end(contract, stage, row).is_none()) {
-                let mut row = table.rows[&id].clone();
-                row.insert(column.to_owned(), Value::Int(now));
-                table.write(contract, &id, row);
-            }
-        }
-        let expired = |row: &Row| lease_end(contract, stage, row).is_some_and(|end| end < now);
-        let is_last = |row: &Row| {
-            let spent = stage.lease.spend && stage.is_last(&counters(contract, stage, row));
-            let takeovers = || takeover::count(role(contract, row, Role::Error)) + 1;
-            let poisoned = stage.lease.poison.is_some_and(|most| takeovers() >= i64::from(most));
-            spent || (poisoned && !was_deferred(contract, row))
-        };
-        let dead = self.choose(&table, &from, limit, |row| expired(row) && is_last(row));
-        let back = self.choose(&table, &from, limit, |row| expired(row) && !is_last(row));
-        for (ids, to) in [(&dead, stage.dead), (&back, stage.retry)] {
-            let step = contract.reclaim_move(stage, to);
-            self.make_moves(&mut table, ids, &step, Some(LEASE_EXPIRED));
-        }
-        Reclaimed { retried: back.len() as u64, dead: dead.len() as u64 }
     }
 
     pub(crate) fn sweep_spent(&self, limit: u32) -> u64 {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use postrider_contract::{Contract, Role, StateId};
 use postrider_rows::{Row, state_of};
-use postrider_seams::{RowId, Value};
+use postrider_seams::{Lease, RowId, Value};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -30,6 +30,10 @@ pub(crate) struct Table {
     pub locks: HashMap<String, (String, i64)>,
     pub paused: BTreeSet<String>,
     pub pools: BTreeMap<String, crate::pools::Pool>,
+    /// Stage and worker → the leases whose delivery it has begun.
+    pub begun: HashMap<(usize, String), Vec<Lease>>,
+    /// Stage and row → crashes in a row at which it was being delivered.
+    pub crashes: HashMap<(usize, RowId), u32>,
     pub next_tsid: u64,
 }
 

@@ -204,7 +204,7 @@ fn bound(step: &Step, given: &Given<'_>, progress: &Progress, also: &Also<'_>) -
             Bind::Limit => query.bind(i64::from(given.limit)),
             Bind::Owner => query.bind(given.owner.to_owned()),
             // Arrays are PostgreSQL's.
-            Bind::Array(_) | Bind::Groups => query.bind(None::<String>),
+            Bind::Array(_) | Bind::Groups => unreachable!("{bind:?} is in no statement here"),
             Bind::Rows(fields) => query.bind(given.json_rows(fields)),
             Bind::One(field) => one(query, given.shared(field)),
             Bind::Ids => keys(query, &given.ids),

@@ -200,7 +200,7 @@ fn bound<'q>(step: &'q Step, given: &Given<'_>, progress: &Progress) -> Query<'q
             Bind::Ids => query.bind(keys(&given.ids)),
             Bind::Held => query.bind(keys(&progress.held)),
             // Only MySQL's claim reads the time back, and takes groups and shares one by one.
-            Bind::ClaimTime | Bind::Group | Bind::Share => query.bind(None::<String>),
+            Bind::ClaimTime | Bind::Group | Bind::Share => unreachable!("{bind:?} is in no statement here"),
             Bind::Since => query.bind(given.since),
             Bind::GroupsWanted => query.bind(i64::from(given.groups.wanted)),
             Bind::Jumps => query.bind(i64::from(given.groups.jumps)),

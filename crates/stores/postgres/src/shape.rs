@@ -117,9 +117,10 @@ pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Er
 
 /// Which of our own tables are there?
 pub async fn own_tables(database: &Database) -> Result<[bool; own::TABLES.len()], Error> {
-    const THERE: &str = "SELECT to_regclass($1) IS NOT NULL, to_regclass($2) IS NOT NULL, to_regclass($3) IS NOT NULL, \
-         to_regclass($4) IS NOT NULL, to_regclass($5) IS NOT NULL";
-    let query = own::TABLES.map(quoted_path).into_iter().fold(sqlx::query(THERE), sqlx::query::Query::bind);
-    let there: (bool, bool, bool, bool, bool) = database.one("look for our own tables", query).await?;
-    Ok(there.into())
+    const THERE: &str = "SELECT ARRAY(SELECT to_regclass(name) IS NOT NULL \
+        FROM unnest($1::text[]) WITH ORDINALITY AS t(name, place) ORDER BY place)";
+    let names: Vec<String> = own::TABLES.map(quoted_path).into();
+    let (found,): (Vec<bool>,) =
+        database.one("look for our own tables", sqlx::query(THERE).bind(names)).await?;
+    Ok(std::array::from_fn(|table| found.get(table) == Some(&true)))
 }

@@ -567,59 +567,94 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `dispatch_jobs` AS t SET t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- deliver: reclaim, dead, step 1: [Limit] -> Keys
+-- deliver: leases that still hold: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` DATETIME(6) PATH '$.f0', `f1` BIGINT PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `dispatch_jobs` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'IN_PROGRESS'
+  AND t.`last_attempt_at` <=> v.`f0`
+  AND t.`attempt_count` <=> v.`f1`
+  AND ((t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))) IS NOT TRUE;
+
+-- deliver: look for expired leases: [Limit] -> Other
+SELECT CAST(t.`id` AS CHAR), CAST(t.`last_attempt_at` AS CHAR), CAST(t.`attempt_count` AS CHAR), CASE WHEN t.`attempt_count` + 1 >= GREATEST(COALESCE(t.`max_retries`, 3), 1) THEN 1 ELSE 0 END, GREATEST(COALESCE(t.`max_retries`, 3), 1)
 FROM `dispatch_jobs` AS t
 WHERE t.`status` = 'IN_PROGRESS'
   AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
-  AND t.`attempt_count` + 1 >= GREATEST(COALESCE(t.`max_retries`, 3), 1)
 LIMIT ?;
 
--- deliver: reclaim, dead, step 2: [Held] -> Keys
+-- deliver: reclaim, free, step 1: [Ids] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t
-WHERE t.`id` IN ({held})
+WHERE t.`id` IN ({ids})
   AND t.`status` = 'IN_PROGRESS'
   AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
-  AND t.`attempt_count` + 1 >= GREATEST(COALESCE(t.`max_retries`, 3), 1)
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
 
--- deliver: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = 'lease expired: the worker that held it is gone', t.`updated_at` = UTC_TIMESTAMP(6)
+-- deliver: reclaim, free, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = CASE WHEN COALESCE(t.`attempt_count`, 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, t.`next_attempt_at` = COALESCE(t.`next_attempt_at`, UTC_TIMESTAMP(6)), t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- deliver: reclaim, dead, step 4: [Held] -> Nothing
-INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `status`, `error_message`, `error_type`, `created_at`)
-SELECT CONCAT(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 60) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 55) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 50) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 45) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 40) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 35) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 30) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 25) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 20) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 15) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 10) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 5) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 0) & 31 AS SIGNED) + 1, 1)), t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', UTC_TIMESTAMP(6)
-FROM `dispatch_jobs` AS t
-WHERE t.`id` IN ({held});
-
--- deliver: reclaim, step 1: [Limit] -> Keys
+-- deliver: reclaim, spared, step 1: [Ids] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM `dispatch_jobs` AS t
-WHERE t.`status` = 'IN_PROGRESS'
-  AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
-  AND t.`attempt_count` + 1 < GREATEST(COALESCE(t.`max_retries`, 3), 1)
-LIMIT ?;
-
--- deliver: reclaim, step 2: [Held] -> Keys
-SELECT CAST(t.`id` AS CHAR)
-FROM `dispatch_jobs` AS t
-WHERE t.`id` IN ({held})
+WHERE t.`id` IN ({ids})
   AND t.`status` = 'IN_PROGRESS'
   AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
-  AND t.`attempt_count` + 1 < GREATEST(COALESCE(t.`max_retries`, 3), 1)
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
 
--- deliver: reclaim, step 3: [Held] -> Nothing
+-- deliver: reclaim, spared, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = CASE WHEN COALESCE(t.`attempt_count`, 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, t.`next_attempt_at` = COALESCE(t.`next_attempt_at`, UTC_TIMESTAMP(6)), t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: reclaim, spared, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'dispatch_jobs/deliver', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `dispatch_jobs` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- deliver: reclaim, charged, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'IN_PROGRESS'
+  AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
+FOR UPDATE;
+
+-- deliver: reclaim, charged, step 2: [Held] -> Nothing
 UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = 'lease expired: the worker that held it is gone', t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- deliver: reclaim, step 4: [Held] -> Nothing
+-- deliver: reclaim, charged, step 3: [Held] -> Nothing
 INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `status`, `error_message`, `error_type`, `created_at`)
-SELECT CONCAT(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 60) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 55) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 50) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 45) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 40) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 35) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 30) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 25) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 20) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 15) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 10) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 5) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 0) & 31 AS SIGNED) + 1, 1)), t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', UTC_TIMESTAMP(6)
+SELECT CONCAT(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 60) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 55) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 50) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 45) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 40) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 35) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 30) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 25) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 20) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 15) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 10) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 5) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 0) & 31 AS SIGNED) + 1, 1)), t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', UTC_TIMESTAMP(6)
 FROM `dispatch_jobs` AS t
 WHERE t.`id` IN ({held});
+
+-- deliver: reclaim, charged, step 4: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'dispatch_jobs/deliver', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `dispatch_jobs` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- deliver: reclaim, dead, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'IN_PROGRESS'
+  AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
+FOR UPDATE;
+
+-- deliver: reclaim, dead, step 2: [Held] -> Nothing
+UPDATE `dispatch_jobs` AS t SET t.`status` = 'ERROR', t.`next_attempt_at` = NULL, t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`attempt_count` = t.`attempt_count` + 1, t.`last_error` = 'poison: its workers died several times while they delivered it, the last times alone', t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- deliver: reclaim, dead, step 3: [Held] -> Nothing
+INSERT INTO `dispatch_attempts` (`id`, `job_id`, `attempt_number`, `attempted_at`, `completed_at`, `status`, `error_message`, `error_type`, `created_at`)
+SELECT CONCAT(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 60) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 55) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 50) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 45) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 40) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 35) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 30) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 25) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 20) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 15) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 10) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 5) & 31 AS SIGNED) + 1, 1), substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST((CAST((((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000)) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(6)) * 1000000) + CONNECTION_ID()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) AS UNSIGNED) >> 0) & 31 AS SIGNED) + 1, 1)), t.`id`, t.`attempt_count`, t.`last_attempt_at`, UTC_TIMESTAMP(6), 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', UTC_TIMESTAMP(6)
+FROM `dispatch_jobs` AS t
+WHERE t.`id` IN ({held});
+
+-- deliver: reclaim, dead, step 4: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'dispatch_jobs/deliver' AND row_id IN (SELECT CAST(CAST(t.`id` AS CHAR) AS CHAR) FROM `dispatch_jobs` AS t WHERE t.`id` IN ({held}));
 
 -- deliver: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)

@@ -717,47 +717,103 @@ RETURNING t."id")
 SELECT (t."id")::text
 FROM moved AS t;
 
--- deliver: reclaim, dead: [Limit] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."id" AS k
+-- deliver: leases that still hold: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
+SELECT (t."id")::text
+FROM "dispatch_jobs" AS t, unnest(($1::text[])::varchar[], ($2::text[])::timestamptz[], ($3::text[])::integer[]) AS v("id", "f0", "f1")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND t."attempt_count" IS NOT DISTINCT FROM v."f1"
+  AND ((t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))) IS NOT TRUE;
+
+-- deliver: look for expired leases: [Limit] -> Other
+SELECT (t."id")::text, (t."last_attempt_at")::text, (t."attempt_count")::text, CASE WHEN t."attempt_count" + 1 >= GREATEST(COALESCE(t."max_retries", 3), 1) THEN 1 ELSE 0 END, GREATEST(COALESCE(t."max_retries", 3), 1)
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'IN_PROGRESS'
   AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
-  AND t."attempt_count" + 1 >= GREATEST(COALESCE(t."max_retries", 3), 1)
 ORDER BY t."lease_until"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+LIMIT $1;
+
+-- deliver: reclaim, free: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
+FOR UPDATE),
 moved AS (
-UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = 'lease expired: the worker that held it is gone', "updated_at" = now()
+UPDATE "dispatch_jobs" AS t SET "status" = CASE WHEN COALESCE(t."attempt_count", 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, "next_attempt_at" = COALESCE(t."next_attempt_at", now()), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t.*),
-effect0 AS (
-INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "status", "error_message", "error_type", "created_at")
-SELECT substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 60) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 55) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 50) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 45) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 40) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 35) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 30) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 25) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 20) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 15) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 10) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 5) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 0) & 31 AS INTEGER) + 1, 1), t."id", t."attempt_count", t."last_attempt_at", now(), 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', now()
-FROM moved AS t)
+RETURNING t."id")
 SELECT (t."id")::text
 FROM moved AS t;
 
--- deliver: reclaim: [Limit] -> Keys
+-- deliver: reclaim, spared, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "dispatch_jobs" AS t
-WHERE t."status" = 'IN_PROGRESS'
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
   AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
-  AND t."attempt_count" + 1 < GREATEST(COALESCE(t."max_retries", 3), 1)
-ORDER BY t."lease_until"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+FOR UPDATE),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = CASE WHEN COALESCE(t."attempt_count", 0) = 0 THEN 'QUEUED' ELSE 'ERROR' END, "next_attempt_at" = COALESCE(t."next_attempt_at", now()), "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'dispatch_jobs/deliver', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- deliver: reclaim, charged, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
+FOR UPDATE),
 moved AS (
 UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = now(), "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = 'lease expired: the worker that held it is gone', "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "status", "error_message", "error_type", "created_at")
-SELECT substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 60) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 55) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 50) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 45) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 40) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 35) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 30) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 25) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 20) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 15) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 10) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 5) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 0) & 31 AS INTEGER) + 1, 1), t."id", t."attempt_count", t."last_attempt_at", now(), 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', now()
+SELECT substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 60) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 55) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 50) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 45) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 40) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 35) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 30) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 25) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 20) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 15) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 10) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 5) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 0) & 31 AS INTEGER) + 1, 1), t."id", t."attempt_count", t."last_attempt_at", now(), 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
+
+-- deliver: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'dispatch_jobs/deliver', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- deliver: reclaim, dead, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "dispatch_jobs" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'IN_PROGRESS'
+  AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
+FOR UPDATE),
+moved AS (
+UPDATE "dispatch_jobs" AS t SET "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "attempt_count" = t."attempt_count" + 1, "last_error" = 'poison: its workers died several times while they delivered it, the last times alone', "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "dispatch_attempts" ("id", "job_id", "attempt_number", "attempted_at", "completed_at", "status", "error_message", "error_type", "created_at")
+SELECT substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 60) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 55) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 50) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 45) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 40) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 35) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 30) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 25) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 20) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 15) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 10) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 5) & 31 AS INTEGER) + 1, 1) || substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', CAST(((((floor(extract(epoch FROM now()) * 1000)::bigint) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + ((floor(extract(epoch FROM now()) * 1000000)::bigint + pg_backend_pid()) & 1023) * 4096 + ((row_number() OVER ()) & 4095)) >> 0) & 31 AS INTEGER) + 1, 1), t."id", t."attempt_count", t."last_attempt_at", now(), 'CONNECTION_ERROR', 'worker lost', 'UNKNOWN', now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- deliver: reclaim, dead, step 2: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'dispatch_jobs/deliver' AND row_id = ANY ($1::text[]);
 
 -- deliver: spent: [Limit] -> Keys
 WITH pick AS MATERIALIZED (

@@ -220,6 +220,13 @@ SELECT CAST(t.`id` AS SIGNED), CAST(t.`run_at` AS CHAR)
 FROM `jobs` AS t
 WHERE t.`id` IN ({held});
 
+-- run: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `jobs` AS t
+WHERE t.`id` = v.`id`
+  AND t.`state` = 'open'
+  AND t.`run_at` <=> v.`f0`;
+
 -- run: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
 FROM `jobs` AS t

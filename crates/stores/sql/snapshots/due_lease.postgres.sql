@@ -181,6 +181,13 @@ WHERE t."id" = v."id"
   AND t."run_at" IS NOT DISTINCT FROM v."f0"
 RETURNING (t."id")::bigint, (t."run_at")::text;
 
+-- run: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
+SELECT (t."id")::bigint
+FROM "jobs" AS t, unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[]) AS v("id", "f0")
+WHERE t."id" = v."id"
+  AND t."state" IS NOT DISTINCT FROM 'open'
+  AND t."run_at" IS NOT DISTINCT FROM v."f0";
+
 -- run: spent: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k

@@ -160,6 +160,13 @@ WHERE t."id" = v."id"
   AND CAST(t."run_at" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS INTEGER), CAST("run_at" AS TEXT);
 
+-- run: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t."id" AS INTEGER)
+FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v CROSS JOIN "jobs" AS t
+WHERE t."id" = v."id"
+  AND +t."state" = 'open'
+  AND CAST(t."run_at" AS TEXT) IS v."f0";
+
 -- run: spent: [Limit] -> Keys
 UPDATE "jobs" AS t SET "error" = COALESCE(t."error", 'attempts spent'), "state" = 'broken'
 WHERE t."id" IN (

@@ -326,59 +326,105 @@ SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- intake: reclaim, dead, step 1: [Limit] -> Keys
+-- intake: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'INTAKING'
+  AND t.`version` <=> v.`f0`
+  AND (t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND) IS NOT TRUE;
+
+-- intake: look for expired leases: [Limit] -> Other
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR), CASE WHEN COALESCE(t.`attempts`, 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM `emails` AS t
 WHERE t.`status` = 'INTAKING'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 >= 5
 LIMIT ?;
 
--- intake: reclaim, dead, step 2: [Held] -> Keys
+-- intake: reclaim, free, step 1: [Ids] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
-WHERE t.`id` IN ({held})
+WHERE t.`id` IN ({ids})
   AND t.`status` = 'INTAKING'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 >= 5
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
 
--- intake: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+-- intake: reclaim, free, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- intake: reclaim, dead, step 4: [Held] -> Nothing
+-- intake: reclaim, free, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'INVALID', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- intake: reclaim, step 1: [Limit] -> Keys
+-- intake: reclaim, spared, step 1: [Ids] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
-WHERE t.`status` = 'INTAKING'
-  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 < 5
-LIMIT ?;
-
--- intake: reclaim, step 2: [Held] -> Keys
-SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`id` IN ({held})
+WHERE t.`id` IN ({ids})
   AND t.`status` = 'INTAKING'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 < 5
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
 
--- intake: reclaim, step 3: [Held] -> Nothing
+-- intake: reclaim, spared, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: reclaim, spared, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: reclaim, spared, step 4: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/intake', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- intake: reclaim, charged, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INTAKING'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+FOR UPDATE;
+
+-- intake: reclaim, charged, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- intake: reclaim, step 4: [Held] -> Nothing
+-- intake: reclaim, charged, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'ACCEPTED', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
+
+-- intake: reclaim, charged, step 4: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/intake', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- intake: reclaim, dead, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'INTAKING'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+FOR UPDATE;
+
+-- intake: reclaim, dead, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'poison: its workers died several times while they delivered it, the last times alone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- intake: reclaim, dead, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'INVALID', 'poison: its workers died several times while they delivered it, the last times alone', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- intake: reclaim, dead, step 4: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'emails/intake' AND row_id IN (SELECT CAST(CAST(t.`id` AS CHAR) AS CHAR) FROM `emails` AS t WHERE t.`id` IN ({held}));
 
 -- intake: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)
@@ -1057,59 +1103,105 @@ SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- send: reclaim, dead, step 1: [Limit] -> Keys
+-- send: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+  AND (t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND) IS NOT TRUE;
+
+-- send: look for expired leases: [Limit] -> Other
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR), CASE WHEN COALESCE(t.`attempts`, 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM `emails` AS t
 WHERE t.`status` = 'PROCESSING'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 >= 5
 LIMIT ?;
 
--- send: reclaim, dead, step 2: [Held] -> Keys
+-- send: reclaim, free, step 1: [Ids] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
-WHERE t.`id` IN ({held})
+WHERE t.`id` IN ({ids})
   AND t.`status` = 'PROCESSING'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 >= 5
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
 
--- send: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+-- send: reclaim, free, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- send: reclaim, dead, step 4: [Held] -> Nothing
+-- send: reclaim, free, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+SELECT t.`id`, 'READY', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- send: reclaim, step 1: [Limit] -> Keys
+-- send: reclaim, spared, step 1: [Ids] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
-WHERE t.`status` = 'PROCESSING'
-  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 < 5
-LIMIT ?;
-
--- send: reclaim, step 2: [Held] -> Keys
-SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`id` IN ({held})
+WHERE t.`id` IN ({ids})
   AND t.`status` = 'PROCESSING'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 < 5
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
 
--- send: reclaim, step 3: [Held] -> Nothing
+-- send: reclaim, spared, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: reclaim, spared, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'READY', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: reclaim, spared, step 4: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/send', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- send: reclaim, charged, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+FOR UPDATE;
+
+-- send: reclaim, charged, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- send: reclaim, step 4: [Held] -> Nothing
+-- send: reclaim, charged, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'READY', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
+
+-- send: reclaim, charged, step 4: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/send', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- send: reclaim, dead, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+FOR UPDATE;
+
+-- send: reclaim, dead, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = 'poison: its workers died several times while they delivered it, the last times alone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- send: reclaim, dead, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', 'poison: its workers died several times while they delivered it, the last times alone', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- send: reclaim, dead, step 4: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'emails/send' AND row_id IN (SELECT CAST(CAST(t.`id` AS CHAR) AS CHAR) FROM `emails` AS t WHERE t.`id` IN ({held}));
 
 -- send: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)
@@ -1527,59 +1619,105 @@ SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- sent_callback: reclaim, dead, step 1: [Limit] -> Keys
+-- sent_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`version` <=> v.`f0`
+  AND (t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND) IS NOT TRUE;
+
+-- sent_callback: look for expired leases: [Limit] -> Other
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR), CASE WHEN COALESCE(t.`attempts`, 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM `emails` AS t
 WHERE t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 >= 5
 LIMIT ?;
 
--- sent_callback: reclaim, dead, step 2: [Held] -> Keys
+-- sent_callback: reclaim, free, step 1: [Ids] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
-WHERE t.`id` IN ({held})
+WHERE t.`id` IN ({ids})
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 >= 5
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
+
+-- sent_callback: reclaim, free, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: reclaim, free, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: reclaim, spared, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+FOR UPDATE;
+
+-- sent_callback: reclaim, spared, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: reclaim, spared, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: reclaim, spared, step 4: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/sent_callback', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- sent_callback: reclaim, charged, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+FOR UPDATE;
+
+-- sent_callback: reclaim, charged, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- sent_callback: reclaim, charged, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- sent_callback: reclaim, charged, step 4: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/sent_callback', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- sent_callback: reclaim, dead, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-SENT-CALLBACK'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+FOR UPDATE;
+
+-- sent_callback: reclaim, dead, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'poison: its workers died several times while they delivered it, the last times alone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'SENT', 'poison: its workers died several times while they delivered it, the last times alone', UTC_TIMESTAMP(6)
+FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, dead, step 4: [Held] -> Nothing
-INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
-FROM `emails` AS t
-WHERE t.`id` IN ({held});
-
--- sent_callback: reclaim, step 1: [Limit] -> Keys
-SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`status` = 'CALLING-SENT-CALLBACK'
-  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 < 5
-LIMIT ?;
-
--- sent_callback: reclaim, step 2: [Held] -> Keys
-SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`id` IN ({held})
-  AND t.`status` = 'CALLING-SENT-CALLBACK'
-  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 < 5
-FOR UPDATE SKIP LOCKED;
-
--- sent_callback: reclaim, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
-WHERE t.`id` IN ({held});
-
--- sent_callback: reclaim, step 4: [Held] -> Nothing
-INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
-FROM `emails` AS t
-WHERE t.`id` IN ({held});
+DELETE FROM postrider_crashes WHERE place = 'emails/sent_callback' AND row_id IN (SELECT CAST(CAST(t.`id` AS CHAR) AS CHAR) FROM `emails` AS t WHERE t.`id` IN ({held}));
 
 -- sent_callback: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)
@@ -2031,59 +2169,105 @@ SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- failed_callback: reclaim, dead, step 1: [Limit] -> Keys
+-- failed_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`version` <=> v.`f0`
+  AND (t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND) IS NOT TRUE;
+
+-- failed_callback: look for expired leases: [Limit] -> Other
+SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR), CASE WHEN COALESCE(t.`attempts`, 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM `emails` AS t
 WHERE t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 >= 5
 LIMIT ?;
 
--- failed_callback: reclaim, dead, step 2: [Held] -> Keys
+-- failed_callback: reclaim, free, step 1: [Ids] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
-WHERE t.`id` IN ({held})
+WHERE t.`id` IN ({ids})
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 >= 5
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
 
--- failed_callback: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+-- failed_callback: reclaim, free, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- failed_callback: reclaim, dead, step 4: [Held] -> Nothing
+-- failed_callback: reclaim, free, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
+SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- failed_callback: reclaim, step 1: [Limit] -> Keys
+-- failed_callback: reclaim, spared, step 1: [Ids] -> Keys
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
-WHERE t.`status` = 'CALLING-FAILED-CALLBACK'
-  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 < 5
-LIMIT ?;
-
--- failed_callback: reclaim, step 2: [Held] -> Keys
-SELECT CAST(t.`id` AS CHAR)
-FROM `emails` AS t
-WHERE t.`id` IN ({held})
+WHERE t.`id` IN ({ids})
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
-  AND COALESCE(t.`attempts`, 0) + 1 < 5
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
 
--- failed_callback: reclaim, step 3: [Held] -> Nothing
+-- failed_callback: reclaim, spared, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: reclaim, spared, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', NULL, UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: reclaim, spared, step 4: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/failed_callback', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- failed_callback: reclaim, charged, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+FOR UPDATE;
+
+-- failed_callback: reclaim, charged, step 2: [Held] -> Nothing
 UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- failed_callback: reclaim, step 4: [Held] -> Nothing
+-- failed_callback: reclaim, charged, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', 'lease expired: the worker that held it is gone', UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
+
+-- failed_callback: reclaim, charged, step 4: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/failed_callback', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- failed_callback: reclaim, dead, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS CHAR)
+FROM `emails` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'CALLING-FAILED-CALLBACK'
+  AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
+FOR UPDATE;
+
+-- failed_callback: reclaim, dead, step 2: [Held] -> Nothing
+UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+WHERE t.`id` IN ({held});
+
+-- failed_callback: reclaim, dead, step 3: [Held] -> Nothing
+INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
+SELECT t.`id`, 'FAILED', 'poison: its workers died several times while they delivered it, the last times alone', UTC_TIMESTAMP(6)
+FROM `emails` AS t
+WHERE t.`id` IN ({held});
+
+-- failed_callback: reclaim, dead, step 4: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'emails/failed_callback' AND row_id IN (SELECT CAST(CAST(t.`id` AS CHAR) AS CHAR) FROM `emails` AS t WHERE t.`id` IN ({held}));
 
 -- failed_callback: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)

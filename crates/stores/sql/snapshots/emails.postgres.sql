@@ -354,37 +354,73 @@ WHERE t."id" = v."id"
   AND t."version" IS NOT DISTINCT FROM v."f0"
 RETURNING (t."id")::text, (t."version")::text;
 
--- intake: reclaim, dead: [Limit] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."id" AS k
+-- intake: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
+SELECT (t."id")::text
+FROM "emails" AS t, unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
+  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND (t."updated_at" < now() - interval '600 seconds') IS NOT TRUE;
+
+-- intake: look for expired leases: [Limit] -> Other
+SELECT (t."id")::text, (t."version")::text, CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "emails" AS t
 WHERE t."status" = 'INTAKING'
   AND t."updated_at" < now() - interval '600 seconds'
-  AND COALESCE(t."attempts", 0) + 1 >= 5
 ORDER BY t."updated_at"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+LIMIT $1;
+
+-- intake: reclaim, free: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
+  AND t."updated_at" < now() - interval '600 seconds'
+FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', 'lease expired: the worker that held it is gone', now()
+SELECT t."id", 'ACCEPTED', NULL, now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- intake: reclaim: [Limit] -> Keys
+-- intake: reclaim, spared, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
-WHERE t."status" = 'INTAKING'
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."updated_at" < now() - interval '600 seconds'
-  AND COALESCE(t."attempts", 0) + 1 < 5
-ORDER BY t."updated_at"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- intake: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'emails/intake', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- intake: reclaim, charged, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
+  AND t."updated_at" < now() - interval '600 seconds'
+FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -395,6 +431,33 @@ SELECT t."id", 'ACCEPTED', 'lease expired: the worker that held it is gone', now
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
+
+-- intake: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'emails/intake', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- intake: reclaim, dead, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'INTAKING'
+  AND t."updated_at" < now() - interval '600 seconds'
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'INVALID', 'poison: its workers died several times while they delivered it, the last times alone', now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- intake: reclaim, dead, step 2: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'emails/intake' AND row_id = ANY ($1::text[]);
 
 -- intake: spent: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
@@ -981,37 +1044,73 @@ WHERE t."id" = v."id"
   AND t."version" IS NOT DISTINCT FROM v."f0"
 RETURNING (t."id")::text, (t."version")::text;
 
--- send: reclaim, dead: [Limit] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."id" AS k
+-- send: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
+SELECT (t."id")::text
+FROM "emails" AS t, unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND (t."updated_at" < now() - interval '600 seconds') IS NOT TRUE;
+
+-- send: look for expired leases: [Limit] -> Other
+SELECT (t."id")::text, (t."version")::text, CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "emails" AS t
 WHERE t."status" = 'PROCESSING'
   AND t."updated_at" < now() - interval '600 seconds'
-  AND COALESCE(t."attempts", 0) + 1 >= 5
 ORDER BY t."updated_at"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+LIMIT $1;
+
+-- send: reclaim, free: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."updated_at" < now() - interval '600 seconds'
+FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'lease expired: the worker that held it is gone', now()
+SELECT t."id", 'READY', NULL, now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- send: reclaim: [Limit] -> Keys
+-- send: reclaim, spared, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
-WHERE t."status" = 'PROCESSING'
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."updated_at" < now() - interval '600 seconds'
-  AND COALESCE(t."attempts", 0) + 1 < 5
-ORDER BY t."updated_at"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- send: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'emails/send', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- send: reclaim, charged, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."updated_at" < now() - interval '600 seconds'
+FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -1022,6 +1121,33 @@ SELECT t."id", 'READY', 'lease expired: the worker that held it is gone', now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
+
+-- send: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'emails/send', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- send: reclaim, dead, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."updated_at" < now() - interval '600 seconds'
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', 'poison: its workers died several times while they delivered it, the last times alone', now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- send: reclaim, dead, step 2: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'emails/send' AND row_id = ANY ($1::text[]);
 
 -- send: spent: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
@@ -1374,37 +1500,73 @@ WHERE t."id" = v."id"
   AND t."version" IS NOT DISTINCT FROM v."f0"
 RETURNING (t."id")::text, (t."version")::text;
 
--- sent_callback: reclaim, dead: [Limit] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."id" AS k
+-- sent_callback: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
+SELECT (t."id")::text
+FROM "emails" AS t, unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND (t."updated_at" < now() - interval '600 seconds') IS NOT TRUE;
+
+-- sent_callback: look for expired leases: [Limit] -> Other
+SELECT (t."id")::text, (t."version")::text, CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-SENT-CALLBACK'
   AND t."updated_at" < now() - interval '600 seconds'
-  AND COALESCE(t."attempts", 0) + 1 >= 5
 ORDER BY t."updated_at"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+LIMIT $1;
+
+-- sent_callback: reclaim, free: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+  AND t."updated_at" < now() - interval '600 seconds'
+FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', 'lease expired: the worker that held it is gone', now()
+SELECT t."id", 'SENT', NULL, now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- sent_callback: reclaim: [Limit] -> Keys
+-- sent_callback: reclaim, spared, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
-WHERE t."status" = 'CALLING-SENT-CALLBACK'
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."updated_at" < now() - interval '600 seconds'
-  AND COALESCE(t."attempts", 0) + 1 < 5
-ORDER BY t."updated_at"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- sent_callback: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'emails/sent_callback', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- sent_callback: reclaim, charged, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+  AND t."updated_at" < now() - interval '600 seconds'
+FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -1415,6 +1577,33 @@ SELECT t."id", 'SENT', 'lease expired: the worker that held it is gone', now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
+
+-- sent_callback: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'emails/sent_callback', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- sent_callback: reclaim, dead, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
+  AND t."updated_at" < now() - interval '600 seconds'
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', 'poison: its workers died several times while they delivered it, the last times alone', now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- sent_callback: reclaim, dead, step 2: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'emails/sent_callback' AND row_id = ANY ($1::text[]);
 
 -- sent_callback: spent: [Limit] -> Keys
 WITH pick AS MATERIALIZED (
@@ -1797,37 +1986,73 @@ WHERE t."id" = v."id"
   AND t."version" IS NOT DISTINCT FROM v."f0"
 RETURNING (t."id")::text, (t."version")::text;
 
--- failed_callback: reclaim, dead: [Limit] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."id" AS k
+-- failed_callback: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
+SELECT (t."id")::text
+FROM "emails" AS t, unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND (t."updated_at" < now() - interval '600 seconds') IS NOT TRUE;
+
+-- failed_callback: look for expired leases: [Limit] -> Other
+SELECT (t."id")::text, (t."version")::text, CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-FAILED-CALLBACK'
   AND t."updated_at" < now() - interval '600 seconds'
-  AND COALESCE(t."attempts", 0) + 1 >= 5
 ORDER BY t."updated_at"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+LIMIT $1;
+
+-- failed_callback: reclaim, free: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+  AND t."updated_at" < now() - interval '600 seconds'
+FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'lease expired: the worker that held it is gone', now()
+SELECT t."id", 'FAILED', NULL, now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- failed_callback: reclaim: [Limit] -> Keys
+-- failed_callback: reclaim, spared, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
-WHERE t."status" = 'CALLING-FAILED-CALLBACK'
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."updated_at" < now() - interval '600 seconds'
-  AND COALESCE(t."attempts", 0) + 1 < 5
-ORDER BY t."updated_at"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', NULL, now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- failed_callback: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'emails/failed_callback', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- failed_callback: reclaim, charged, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+  AND t."updated_at" < now() - interval '600 seconds'
+FOR UPDATE),
 moved AS (
 UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
@@ -1838,6 +2063,33 @@ SELECT t."id", 'FAILED', 'lease expired: the worker that held it is gone', now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
+
+-- failed_callback: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'emails/failed_callback', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- failed_callback: reclaim, dead, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "emails" AS t
+WHERE t."id" = ANY (($1::text[])::varchar[])
+  AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
+  AND t."updated_at" < now() - interval '600 seconds'
+FOR UPDATE),
+moved AS (
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t.*),
+effect0 AS (
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', 'poison: its workers died several times while they delivered it, the last times alone', now()
+FROM moved AS t)
+SELECT (t."id")::text
+FROM moved AS t;
+
+-- failed_callback: reclaim, dead, step 2: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'emails/failed_callback' AND row_id = ANY ($1::text[]);
 
 -- failed_callback: spent: [Limit] -> Keys
 WITH pick AS MATERIALIZED (

@@ -315,41 +315,98 @@ WHERE t."id" = v."id"
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
 
--- intake: reclaim, dead, step 1: [Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-WHERE t."id" IN (
-SELECT t."id"
+-- intake: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v CROSS JOIN "emails" AS t
+WHERE t."id" = v."id"
+  AND +t."status" = 'INTAKING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+  AND (CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000) IS NOT TRUE;
+
+-- intake: look for expired leases: [Limit] -> Other
+SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT), CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "emails" AS t
 WHERE t."status" = 'INTAKING'
   AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
-  AND COALESCE(t."attempts", 0) + 1 >= 5
 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+LIMIT ?1;
+
+-- intake: reclaim, free, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'INTAKING'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
--- intake: reclaim, dead, step 2: [Held] -> Nothing
+-- intake: reclaim, free, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- intake: reclaim, step 1: [Limit] -> Keys
+-- intake: reclaim, spared, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'INTAKING'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+RETURNING CAST("id" AS TEXT);
+
+-- intake: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: reclaim, spared, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/intake', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- intake: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
-WHERE t."status" = 'INTAKING'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
-  AND COALESCE(t."attempts", 0) + 1 < 5
-ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'INTAKING'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
--- intake: reclaim, step 2: [Held] -> Nothing
+-- intake: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'ACCEPTED', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: reclaim, charged, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/intake', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- intake: reclaim, dead, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'INTAKING'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+RETURNING CAST("id" AS TEXT);
+
+-- intake: reclaim, dead, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'INVALID', 'poison: its workers died several times while they delivered it, the last times alone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- intake: reclaim, dead, step 3: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'emails/intake' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: spent, step 1: [Limit] -> Keys
 UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'INVALID', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
@@ -888,41 +945,98 @@ WHERE t."id" = v."id"
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
 
--- send: reclaim, dead, step 1: [Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-WHERE t."id" IN (
-SELECT t."id"
+-- send: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v CROSS JOIN "emails" AS t
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+  AND (CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000) IS NOT TRUE;
+
+-- send: look for expired leases: [Limit] -> Other
+SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT), CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "emails" AS t
 WHERE t."status" = 'PROCESSING'
   AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
-  AND COALESCE(t."attempts", 0) + 1 >= 5
 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+LIMIT ?1;
+
+-- send: reclaim, free, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
--- send: reclaim, dead, step 2: [Held] -> Nothing
+-- send: reclaim, free, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT t."id", 'READY', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- send: reclaim, step 1: [Limit] -> Keys
+-- send: reclaim, spared, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+RETURNING CAST("id" AS TEXT);
+
+-- send: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'READY', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- send: reclaim, spared, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/send', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- send: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
-WHERE t."status" = 'PROCESSING'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
-  AND COALESCE(t."attempts", 0) + 1 < 5
-ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
--- send: reclaim, step 2: [Held] -> Nothing
+-- send: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'READY', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- send: reclaim, charged, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/send', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- send: reclaim, dead, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+RETURNING CAST("id" AS TEXT);
+
+-- send: reclaim, dead, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', 'poison: its workers died several times while they delivered it, the last times alone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- send: reclaim, dead, step 3: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'emails/send' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- send: spent, step 1: [Limit] -> Keys
 UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
@@ -1250,41 +1364,98 @@ WHERE t."id" = v."id"
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
 
--- sent_callback: reclaim, dead, step 1: [Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-WHERE t."id" IN (
-SELECT t."id"
+-- sent_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v CROSS JOIN "emails" AS t
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+  AND (CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000) IS NOT TRUE;
+
+-- sent_callback: look for expired leases: [Limit] -> Other
+SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT), CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-SENT-CALLBACK'
   AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
-  AND COALESCE(t."attempts", 0) + 1 >= 5
 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+LIMIT ?1;
+
+-- sent_callback: reclaim, free, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: reclaim, free, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- sent_callback: reclaim, spared, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- sent_callback: reclaim, spared, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/sent_callback', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- sent_callback: reclaim, charged, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+RETURNING CAST("id" AS TEXT);
+
+-- sent_callback: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'SENT', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- sent_callback: reclaim, charged, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/sent_callback', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- sent_callback: reclaim, dead, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-SENT-CALLBACK'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: reclaim, dead, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT t."id", 'SENT', 'poison: its workers died several times while they delivered it, the last times alone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- sent_callback: reclaim, step 1: [Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-WHERE t."id" IN (
-SELECT t."id"
-FROM "emails" AS t
-WHERE t."status" = 'CALLING-SENT-CALLBACK'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
-  AND COALESCE(t."attempts", 0) + 1 < 5
-ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
-RETURNING CAST("id" AS TEXT);
-
--- sent_callback: reclaim, step 2: [Held] -> Nothing
-INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t
-WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+-- sent_callback: reclaim, dead, step 3: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'emails/sent_callback' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: spent, step 1: [Limit] -> Keys
 UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
@@ -1636,41 +1807,98 @@ WHERE t."id" = v."id"
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
 
--- failed_callback: reclaim, dead, step 1: [Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-WHERE t."id" IN (
-SELECT t."id"
+-- failed_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v CROSS JOIN "emails" AS t
+WHERE t."id" = v."id"
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+  AND (CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000) IS NOT TRUE;
+
+-- failed_callback: look for expired leases: [Limit] -> Other
+SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT), CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-FAILED-CALLBACK'
   AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
-  AND COALESCE(t."attempts", 0) + 1 >= 5
 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+LIMIT ?1;
+
+-- failed_callback: reclaim, free, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
--- failed_callback: reclaim, dead, step 2: [Held] -> Nothing
+-- failed_callback: reclaim, free, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT t."id", 'FAILED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- failed_callback: reclaim, step 1: [Limit] -> Keys
+-- failed_callback: reclaim, spared, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- failed_callback: reclaim, spared, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/failed_callback', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- failed_callback: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
-WHERE t."status" = 'CALLING-FAILED-CALLBACK'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
-  AND COALESCE(t."attempts", 0) + 1 < 5
-ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
--- failed_callback: reclaim, step 2: [Held] -> Nothing
+-- failed_callback: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'FAILED', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- failed_callback: reclaim, charged, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'emails/failed_callback', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- failed_callback: reclaim, dead, step 1: [Ids] -> Keys
+UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."status" = 'CALLING-FAILED-CALLBACK'
+  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+RETURNING CAST("id" AS TEXT);
+
+-- failed_callback: reclaim, dead, step 2: [Held] -> Nothing
+INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
+SELECT t."id", 'FAILED', 'poison: its workers died several times while they delivered it, the last times alone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+FROM "emails" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+
+-- failed_callback: reclaim, dead, step 3: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'emails/failed_callback' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: spent, step 1: [Limit] -> Keys
 UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END

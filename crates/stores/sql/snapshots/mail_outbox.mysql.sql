@@ -265,47 +265,81 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `mail_outbox` AS t SET t.`last_attempt_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- dispatch: reclaim, dead, step 1: [Limit] -> Keys
+-- dispatch: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` DATETIME(6) PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `mail_outbox` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'dispatching'
+  AND t.`last_attempt_at` <=> v.`f0`
+  AND ((t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))) IS NOT TRUE;
+
+-- dispatch: look for expired leases: [Limit] -> Other
+SELECT CAST(t.`id` AS SIGNED), CAST(t.`last_attempt_at` AS CHAR), CASE WHEN t.`retry_count` + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM `mail_outbox` AS t
 WHERE t.`status` = 'dispatching'
   AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
-  AND t.`retry_count` + 1 >= 5
 LIMIT ?;
 
--- dispatch: reclaim, dead, step 2: [Held] -> Keys
+-- dispatch: reclaim, free, step 1: [Ids] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
 FROM `mail_outbox` AS t
-WHERE t.`id` IN ({held})
+WHERE t.`id` IN ({ids})
   AND t.`status` = 'dispatching'
   AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
-  AND t.`retry_count` + 1 >= 5
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
 
--- dispatch: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `mail_outbox` AS t SET t.`status` = 'failed', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = 'lease expired: the worker that held it is gone'
+-- dispatch: reclaim, free, step 2: [Held] -> Nothing
+UPDATE `mail_outbox` AS t SET t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL
 WHERE t.`id` IN ({held});
 
--- dispatch: reclaim, step 1: [Limit] -> Keys
+-- dispatch: reclaim, spared, step 1: [Ids] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
 FROM `mail_outbox` AS t
-WHERE t.`status` = 'dispatching'
-  AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
-  AND t.`retry_count` + 1 < 5
-LIMIT ?;
-
--- dispatch: reclaim, step 2: [Held] -> Keys
-SELECT CAST(t.`id` AS SIGNED)
-FROM `mail_outbox` AS t
-WHERE t.`id` IN ({held})
+WHERE t.`id` IN ({ids})
   AND t.`status` = 'dispatching'
   AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
-  AND t.`retry_count` + 1 < 5
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
 
--- dispatch: reclaim, step 3: [Held] -> Nothing
+-- dispatch: reclaim, spared, step 2: [Held] -> Nothing
+UPDATE `mail_outbox` AS t SET t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL
+WHERE t.`id` IN ({held});
+
+-- dispatch: reclaim, spared, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'mail_outbox/dispatch', CAST(CAST(t.`id` AS SIGNED) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `mail_outbox` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- dispatch: reclaim, charged, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `mail_outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'dispatching'
+  AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
+FOR UPDATE;
+
+-- dispatch: reclaim, charged, step 2: [Held] -> Nothing
 UPDATE `mail_outbox` AS t SET t.`status` = 'queued', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = t.`retry_count` + 1, t.`last_error` = 'lease expired: the worker that held it is gone'
 WHERE t.`id` IN ({held});
+
+-- dispatch: reclaim, charged, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'mail_outbox/dispatch', CAST(CAST(t.`id` AS SIGNED) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `mail_outbox` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- dispatch: reclaim, dead, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `mail_outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'dispatching'
+  AND (t.`lease_until` < UTC_TIMESTAMP(6) OR (t.`lease_until` IS NULL AND t.`last_attempt_at` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND))
+FOR UPDATE;
+
+-- dispatch: reclaim, dead, step 2: [Held] -> Nothing
+UPDATE `mail_outbox` AS t SET t.`status` = 'failed', t.`lease_until` = NULL, t.`claimed_by` = NULL, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = 'poison: its workers died several times while they delivered it, the last times alone'
+WHERE t.`id` IN ({held});
+
+-- dispatch: reclaim, dead, step 3: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'mail_outbox/dispatch' AND row_id IN (SELECT CAST(CAST(t.`id` AS SIGNED) AS CHAR) FROM `mail_outbox` AS t WHERE t.`id` IN ({held}));
 
 -- dispatch: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS SIGNED)

@@ -221,39 +221,94 @@ RETURNING t."id")
 SELECT (t."id")::bigint
 FROM moved AS t;
 
--- dispatch: reclaim, dead: [Limit] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."id" AS k
+-- dispatch: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
+SELECT (t."id")::bigint
+FROM "mail_outbox" AS t, unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[]) AS v("id", "f0")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'dispatching'
+  AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
+  AND ((t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))) IS NOT TRUE;
+
+-- dispatch: look for expired leases: [Limit] -> Other
+SELECT (t."id")::bigint, (t."last_attempt_at")::text, CASE WHEN t."retry_count" + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "mail_outbox" AS t
 WHERE t."status" = 'dispatching'
   AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
-  AND t."retry_count" + 1 >= 5
 ORDER BY t."lease_until"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+LIMIT $1;
+
+-- dispatch: reclaim, free: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "mail_outbox" AS t
+WHERE t."id" = ANY (($1::text[])::bigint[])
+  AND t."status" IS NOT DISTINCT FROM 'dispatching'
+  AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
+FOR UPDATE),
 moved AS (
-UPDATE "mail_outbox" AS t SET "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL, "retry_count" = t."retry_count" + 1, "last_error" = 'lease expired: the worker that held it is gone'
+UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
 FROM moved AS t;
 
--- dispatch: reclaim: [Limit] -> Keys
+-- dispatch: reclaim, spared, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "mail_outbox" AS t
-WHERE t."status" = 'dispatching'
+WHERE t."id" = ANY (($1::text[])::bigint[])
+  AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
-  AND t."retry_count" + 1 < 5
-ORDER BY t."lease_until"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+FOR UPDATE),
+moved AS (
+UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::bigint
+FROM moved AS t;
+
+-- dispatch: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'mail_outbox/dispatch', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- dispatch: reclaim, charged, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "mail_outbox" AS t
+WHERE t."id" = ANY (($1::text[])::bigint[])
+  AND t."status" IS NOT DISTINCT FROM 'dispatching'
+  AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
+FOR UPDATE),
 moved AS (
 UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL, "next_attempt_at" = now(), "retry_count" = t."retry_count" + 1, "last_error" = 'lease expired: the worker that held it is gone'
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
 FROM moved AS t;
+
+-- dispatch: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'mail_outbox/dispatch', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- dispatch: reclaim, dead, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "mail_outbox" AS t
+WHERE t."id" = ANY (($1::text[])::bigint[])
+  AND t."status" IS NOT DISTINCT FROM 'dispatching'
+  AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
+FOR UPDATE),
+moved AS (
+UPDATE "mail_outbox" AS t SET "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL, "retry_count" = t."retry_count" + 1, "last_error" = 'poison: its workers died several times while they delivered it, the last times alone'
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::bigint
+FROM moved AS t;
+
+-- dispatch: reclaim, dead, step 2: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'mail_outbox/dispatch' AND row_id = ANY ($1::text[]);
 
 -- dispatch: spent: [Limit] -> Keys
 WITH pick AS MATERIALIZED (

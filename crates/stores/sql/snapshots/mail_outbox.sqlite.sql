@@ -195,29 +195,74 @@ WHERE t."status" = 'dispatching'
 LIMIT ?1)
 RETURNING CAST("id" AS INTEGER);
 
--- dispatch: reclaim, dead: [Limit] -> Keys
-UPDATE "mail_outbox" AS t SET "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL, "retry_count" = t."retry_count" + 1, "last_error" = 'lease expired: the worker that held it is gone'
-WHERE t."id" IN (
-SELECT t."id"
+-- dispatch: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t."id" AS INTEGER)
+FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v CROSS JOIN "mail_outbox" AS t
+WHERE t."id" = v."id"
+  AND +t."status" = 'dispatching'
+  AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
+  AND ((CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000))) IS NOT TRUE;
+
+-- dispatch: look for expired leases: [Limit] -> Other
+SELECT CAST(t."id" AS INTEGER), CAST(t."last_attempt_at" AS TEXT), CASE WHEN t."retry_count" + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "mail_outbox" AS t
 WHERE t."status" = 'dispatching'
   AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000))
-  AND t."retry_count" + 1 >= 5
 ORDER BY CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+LIMIT ?1;
+
+-- dispatch: reclaim, free: [Ids] -> Keys
+UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+WHERE t."id" IN (
+SELECT t."id"
+FROM "mail_outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'dispatching'
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
 RETURNING CAST("id" AS INTEGER);
 
--- dispatch: reclaim: [Limit] -> Keys
+-- dispatch: reclaim, spared, step 1: [Ids] -> Keys
+UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
+WHERE t."id" IN (
+SELECT t."id"
+FROM "mail_outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'dispatching'
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
+RETURNING CAST("id" AS INTEGER);
+
+-- dispatch: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'mail_outbox/dispatch', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- dispatch: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL, "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "retry_count" = t."retry_count" + 1, "last_error" = 'lease expired: the worker that held it is gone'
 WHERE t."id" IN (
 SELECT t."id"
 FROM "mail_outbox" AS t
-WHERE t."status" = 'dispatching'
-  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000))
-  AND t."retry_count" + 1 < 5
-ORDER BY CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'dispatching'
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
 RETURNING CAST("id" AS INTEGER);
+
+-- dispatch: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'mail_outbox/dispatch', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- dispatch: reclaim, dead, step 1: [Ids] -> Keys
+UPDATE "mail_outbox" AS t SET "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL, "retry_count" = t."retry_count" + 1, "last_error" = 'poison: its workers died several times while they delivered it, the last times alone'
+WHERE t."id" IN (
+SELECT t."id"
+FROM "mail_outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'dispatching'
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
+RETURNING CAST("id" AS INTEGER);
+
+-- dispatch: reclaim, dead, step 2: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'mail_outbox/dispatch' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- dispatch: spent: [Limit] -> Keys
 UPDATE "mail_outbox" AS t SET "last_error" = COALESCE(t."last_error", 'attempts spent'), "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL

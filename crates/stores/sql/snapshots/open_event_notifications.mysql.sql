@@ -328,47 +328,82 @@ SELECT CAST(t.`notification_id` AS SIGNED), CAST(t.`locked_by` AS CHAR), CAST(t.
 FROM `open_event_notifications` AS t
 WHERE t.`notification_id` IN ({held});
 
--- notify: reclaim, dead, step 1: [Limit] -> Keys
+-- notify: leases that still hold: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `open_event_notifications` AS t
+WHERE t.`notification_id` = v.`id`
+  AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
+  AND t.`locked_by` <=> v.`f0`
+  AND t.`locked_at` <=> v.`f1`
+  AND (t.`locked_at` < UTC_TIMESTAMP(6) - INTERVAL 120 SECOND) IS NOT TRUE;
+
+-- notify: look for expired leases: [Limit] -> Other
+SELECT CAST(t.`notification_id` AS SIGNED), CAST(t.`locked_by` AS CHAR), CAST(t.`locked_at` AS CHAR), CASE WHEN NOT (COALESCE(t.`locked_by`, '') = 'deferred') AND CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 >= 5 THEN 1 ELSE 0 END, 3
 FROM `open_event_notifications` AS t
 WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
   AND t.`locked_at` < UTC_TIMESTAMP(6) - INTERVAL 120 SECOND
-  AND NOT (COALESCE(t.`locked_by`, '') = 'deferred') AND CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 >= 5
 LIMIT ?;
 
--- notify: reclaim, dead, step 2: [Held] -> Keys
+-- notify: reclaim, free, step 1: [Ids] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)
 FROM `open_event_notifications` AS t
-WHERE t.`notification_id` IN ({held})
+WHERE t.`notification_id` IN ({ids})
   AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
   AND t.`locked_at` < UTC_TIMESTAMP(6) - INTERVAL 120 SECOND
-  AND NOT (COALESCE(t.`locked_by`, '') = 'deferred') AND CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 >= 5
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
 
--- notify: reclaim, dead, step 3: [Held] -> Nothing
+-- notify: reclaim, free, step 2: [Held] -> Nothing
+UPDATE `open_event_notifications` AS t SET t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL
+WHERE t.`notification_id` IN ({held});
+
+-- notify: reclaim, spared, step 1: [Ids] -> Keys
+SELECT CAST(t.`notification_id` AS SIGNED)
+FROM `open_event_notifications` AS t
+WHERE t.`notification_id` IN ({ids})
+  AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
+  AND t.`locked_at` < UTC_TIMESTAMP(6) - INTERVAL 120 SECOND
+FOR UPDATE;
+
+-- notify: reclaim, spared, step 2: [Held] -> Nothing
+UPDATE `open_event_notifications` AS t SET t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL
+WHERE t.`notification_id` IN ({held});
+
+-- notify: reclaim, spared, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'open_event_notifications/notify', CAST(CAST(t.`notification_id` AS SIGNED) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `open_event_notifications` AS t WHERE t.`notification_id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- notify: reclaim, charged, step 1: [Ids] -> Keys
+SELECT CAST(t.`notification_id` AS SIGNED)
+FROM `open_event_notifications` AS t
+WHERE t.`notification_id` IN ({ids})
+  AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
+  AND t.`locked_at` < UTC_TIMESTAMP(6) - INTERVAL 120 SECOND
+FOR UPDATE;
+
+-- notify: reclaim, charged, step 2: [Held] -> Nothing
+UPDATE `open_event_notifications` AS t SET t.`error` = CASE WHEN COALESCE(t.`locked_by`, '') = 'deferred' THEN t.`error` ELSE JSON_MERGE_PATCH(CASE WHEN t.`error` IS NULL THEN '{}' WHEN NOT JSON_VALID(t.`error`) THEN JSON_OBJECT('message', t.`error`) WHEN JSON_TYPE(t.`error`) = 'OBJECT' THEN t.`error` ELSE '{}' END, JSON_OBJECT('takeovers', CAST(CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 AS SIGNED))) END, t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL
+WHERE t.`notification_id` IN ({held});
+
+-- notify: reclaim, charged, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'open_event_notifications/notify', CAST(CAST(t.`notification_id` AS SIGNED) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `open_event_notifications` AS t WHERE t.`notification_id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- notify: reclaim, dead, step 1: [Ids] -> Keys
+SELECT CAST(t.`notification_id` AS SIGNED)
+FROM `open_event_notifications` AS t
+WHERE t.`notification_id` IN ({ids})
+  AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
+  AND t.`locked_at` < UTC_TIMESTAMP(6) - INTERVAL 120 SECOND
+FOR UPDATE;
+
+-- notify: reclaim, dead, step 2: [Held] -> Nothing
 UPDATE `open_event_notifications` AS t SET t.`error` = JSON_OBJECT('code', 'poison', 'message', 'taken over too often: its workers died, or lost it, while they held it', 'takeovers', CAST(CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 AS SIGNED)), t.`locked_at` = NULL, t.`fanout_status` = 'failed', t.`locked_by` = NULL
 WHERE t.`notification_id` IN ({held});
 
--- notify: reclaim, step 1: [Limit] -> Keys
-SELECT CAST(t.`notification_id` AS SIGNED)
-FROM `open_event_notifications` AS t
-WHERE t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
-  AND t.`locked_at` < UTC_TIMESTAMP(6) - INTERVAL 120 SECOND
-  AND NOT (NOT (COALESCE(t.`locked_by`, '') = 'deferred') AND CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 >= 5)
-LIMIT ?;
-
--- notify: reclaim, step 2: [Held] -> Keys
-SELECT CAST(t.`notification_id` AS SIGNED)
-FROM `open_event_notifications` AS t
-WHERE t.`notification_id` IN ({held})
-  AND t.`fanout_status` = 'pending' AND t.`locked_at` IS NOT NULL
-  AND t.`locked_at` < UTC_TIMESTAMP(6) - INTERVAL 120 SECOND
-  AND NOT (NOT (COALESCE(t.`locked_by`, '') = 'deferred') AND CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 >= 5)
-FOR UPDATE SKIP LOCKED;
-
--- notify: reclaim, step 3: [Held] -> Nothing
-UPDATE `open_event_notifications` AS t SET t.`error` = CASE WHEN COALESCE(t.`locked_by`, '') = 'deferred' THEN t.`error` ELSE JSON_MERGE_PATCH(CASE WHEN t.`error` IS NULL THEN '{}' WHEN NOT JSON_VALID(t.`error`) THEN JSON_OBJECT('message', t.`error`) WHEN JSON_TYPE(t.`error`) = 'OBJECT' THEN t.`error` ELSE '{}' END, JSON_OBJECT('takeovers', CAST(CASE WHEN JSON_VALID(t.`error`) THEN COALESCE(CAST(JSON_UNQUOTE(JSON_EXTRACT(t.`error`, '$.takeovers')) AS DECIMAL(18, 6)), 0) ELSE 0 END + 1 AS SIGNED))) END, t.`locked_at` = NULL, t.`fanout_status` = 'pending', t.`locked_by` = NULL
-WHERE t.`notification_id` IN ({held});
+-- notify: reclaim, dead, step 3: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'open_event_notifications/notify' AND row_id IN (SELECT CAST(CAST(t.`notification_id` AS SIGNED) AS CHAR) FROM `open_event_notifications` AS t WHERE t.`notification_id` IN ({held}));
 
 -- notify: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`notification_id` AS SIGNED)

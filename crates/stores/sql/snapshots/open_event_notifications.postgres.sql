@@ -294,16 +294,86 @@ WHERE t."notification_id" = v."id"
   AND t."locked_at" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text;
 
--- notify: reclaim, dead: [Limit] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."notification_id" AS k
+-- notify: leases that still hold: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
+SELECT (t."notification_id")::bigint
+FROM "open_event_notifications" AS t, unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[]) AS v("id", "f0", "f1")
+WHERE t."notification_id" = v."id"
+  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+  AND t."locked_by" IS NOT DISTINCT FROM v."f0"
+  AND t."locked_at" IS NOT DISTINCT FROM v."f1"
+  AND (t."locked_at" < now() - interval '120 seconds') IS NOT TRUE;
+
+-- notify: look for expired leases: [Limit] -> Other
+SELECT (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text, CASE WHEN NOT (COALESCE(t."locked_by", '') = 'deferred') AND COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1 >= 5 THEN 1 ELSE 0 END, 3
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_at" < now() - interval '120 seconds'
-  AND NOT (COALESCE(t."locked_by", '') = 'deferred') AND COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1 >= 5
 ORDER BY t."locked_at"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+LIMIT $1;
+
+-- notify: reclaim, free: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."notification_id" AS k
+FROM "open_event_notifications" AS t
+WHERE t."notification_id" = ANY (($1::text[])::bigint[])
+  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+  AND t."locked_at" < now() - interval '120 seconds'
+FOR UPDATE),
+moved AS (
+UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."notification_id")
+SELECT (t."notification_id")::bigint
+FROM moved AS t;
+
+-- notify: reclaim, spared, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."notification_id" AS k
+FROM "open_event_notifications" AS t
+WHERE t."notification_id" = ANY (($1::text[])::bigint[])
+  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+  AND t."locked_at" < now() - interval '120 seconds'
+FOR UPDATE),
+moved AS (
+UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."notification_id")
+SELECT (t."notification_id")::bigint
+FROM moved AS t;
+
+-- notify: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'open_event_notifications/notify', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- notify: reclaim, charged, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."notification_id" AS k
+FROM "open_event_notifications" AS t
+WHERE t."notification_id" = ANY (($1::text[])::bigint[])
+  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+  AND t."locked_at" < now() - interval '120 seconds'
+FOR UPDATE),
+moved AS (
+UPDATE "open_event_notifications" AS t SET "error" = CASE WHEN COALESCE(t."locked_by", '') = 'deferred' THEN t."error" ELSE CASE WHEN t."error" IS NULL THEN '{"takeovers":' || (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint || '}' WHEN t."error" !~ '^\s*\{' THEN json_build_object('takeovers', (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint, 'message', t."error")::text ELSE '{"takeovers":' || (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint || CASE WHEN regexp_replace(t."error", '^\s*\{(\s*"takeovers"\s*:\s*[0-9]+\s*,?)?\s*', '') ~ '^\}' THEN '' ELSE ',' END || regexp_replace(t."error", '^\s*\{(\s*"takeovers"\s*:\s*[0-9]+\s*,?)?\s*', '') END END, "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."notification_id")
+SELECT (t."notification_id")::bigint
+FROM moved AS t;
+
+-- notify: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'open_event_notifications/notify', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- notify: reclaim, dead, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."notification_id" AS k
+FROM "open_event_notifications" AS t
+WHERE t."notification_id" = ANY (($1::text[])::bigint[])
+  AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
+  AND t."locked_at" < now() - interval '120 seconds'
+FOR UPDATE),
 moved AS (
 UPDATE "open_event_notifications" AS t SET "error" = json_build_object('code', 'poison'::text, 'message', 'taken over too often: its workers died, or lost it, while they held it'::text, 'takeovers', (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint)::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
@@ -311,22 +381,8 @@ RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
 FROM moved AS t;
 
--- notify: reclaim: [Limit] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."notification_id" AS k
-FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
-  AND t."locked_at" < now() - interval '120 seconds'
-  AND NOT (NOT (COALESCE(t."locked_by", '') = 'deferred') AND COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1 >= 5)
-ORDER BY t."locked_at"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
-moved AS (
-UPDATE "open_event_notifications" AS t SET "error" = CASE WHEN COALESCE(t."locked_by", '') = 'deferred' THEN t."error" ELSE CASE WHEN t."error" IS NULL THEN '{"takeovers":' || (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint || '}' WHEN t."error" !~ '^\s*\{' THEN json_build_object('takeovers', (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint, 'message', t."error")::text ELSE '{"takeovers":' || (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint || CASE WHEN regexp_replace(t."error", '^\s*\{(\s*"takeovers"\s*:\s*[0-9]+\s*,?)?\s*', '') ~ '^\}' THEN '' ELSE ',' END || regexp_replace(t."error", '^\s*\{(\s*"takeovers"\s*:\s*[0-9]+\s*,?)?\s*', '') END END, "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
-WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t."notification_id")
-SELECT (t."notification_id")::bigint
-FROM moved AS t;
+-- notify: reclaim, dead, step 2: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'open_event_notifications/notify' AND row_id = ANY ($1::text[]);
 
 -- notify: spent: [Limit] -> Keys
 WITH pick AS MATERIALIZED (

@@ -271,29 +271,75 @@ WHERE t."notification_id" = v."id"
   AND CAST(t."locked_at" AS TEXT) IS v."f1"
 RETURNING CAST("notification_id" AS INTEGER), CAST("locked_by" AS TEXT), CAST("locked_at" AS TEXT);
 
--- notify: reclaim, dead: [Limit] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_object('code', 'poison', 'message', 'taken over too often: its workers died, or lost it, while they held it', 'takeovers', CAST(CASE WHEN json_valid(t."error") THEN COALESCE(CAST(json_extract(t."error", '$.takeovers') AS REAL), 0) ELSE 0 END + 1 AS INTEGER)), "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL
-WHERE t."notification_id" IN (
-SELECT t."notification_id"
+-- notify: leases that still hold: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t."notification_id" AS INTEGER)
+FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)) AS v CROSS JOIN "open_event_notifications" AS t
+WHERE t."notification_id" = v."id"
+  AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
+  AND CAST(t."locked_by" AS TEXT) IS v."f0"
+  AND CAST(t."locked_at" AS TEXT) IS v."f1"
+  AND (CASE WHEN typeof(t."locked_at") IN ('integer', 'real') OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER) ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 120000) IS NOT TRUE;
+
+-- notify: look for expired leases: [Limit] -> Other
+SELECT CAST(t."notification_id" AS INTEGER), CAST(t."locked_by" AS TEXT), CAST(t."locked_at" AS TEXT), CASE WHEN NOT (COALESCE(t."locked_by", '') = 'deferred') AND CASE WHEN json_valid(t."error") THEN COALESCE(CAST(json_extract(t."error", '$.takeovers') AS REAL), 0) ELSE 0 END + 1 >= 5 THEN 1 ELSE 0 END, 3
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
   AND CASE WHEN typeof(t."locked_at") IN ('integer', 'real') OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER) ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 120000
-  AND NOT (COALESCE(t."locked_by", '') = 'deferred') AND CASE WHEN json_valid(t."error") THEN COALESCE(CAST(json_extract(t."error", '$.takeovers') AS REAL), 0) ELSE 0 END + 1 >= 5
 ORDER BY CASE WHEN typeof(t."locked_at") IN ('integer', 'real') OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER) ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+LIMIT ?1;
+
+-- notify: reclaim, free: [Ids] -> Keys
+UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+WHERE t."notification_id" IN (
+SELECT t."notification_id"
+FROM "open_event_notifications" AS t
+WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
+  AND CASE WHEN typeof(t."locked_at") IN ('integer', 'real') OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER) ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 120000)
 RETURNING CAST("notification_id" AS INTEGER);
 
--- notify: reclaim: [Limit] -> Keys
+-- notify: reclaim, spared, step 1: [Ids] -> Keys
+UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+WHERE t."notification_id" IN (
+SELECT t."notification_id"
+FROM "open_event_notifications" AS t
+WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
+  AND CASE WHEN typeof(t."locked_at") IN ('integer', 'real') OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER) ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 120000)
+RETURNING CAST("notification_id" AS INTEGER);
+
+-- notify: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'open_event_notifications/notify', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- notify: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "open_event_notifications" AS t SET "error" = CASE WHEN COALESCE(t."locked_by", '') = 'deferred' THEN t."error" ELSE json_patch(CASE WHEN t."error" IS NULL THEN '{}' WHEN NOT json_valid(t."error") THEN json_object('message', t."error") WHEN json_type(t."error") = 'object' THEN t."error" ELSE '{}' END, json_object('takeovers', CAST(CASE WHEN json_valid(t."error") THEN COALESCE(CAST(json_extract(t."error", '$.takeovers') AS REAL), 0) ELSE 0 END + 1 AS INTEGER))) END, "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
 WHERE t."notification_id" IN (
 SELECT t."notification_id"
 FROM "open_event_notifications" AS t
-WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
-  AND CASE WHEN typeof(t."locked_at") IN ('integer', 'real') OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER) ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 120000
-  AND NOT (NOT (COALESCE(t."locked_by", '') = 'deferred') AND CASE WHEN json_valid(t."error") THEN COALESCE(CAST(json_extract(t."error", '$.takeovers') AS REAL), 0) ELSE 0 END + 1 >= 5)
-ORDER BY CASE WHEN typeof(t."locked_at") IN ('integer', 'real') OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER) ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
+  AND CASE WHEN typeof(t."locked_at") IN ('integer', 'real') OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER) ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 120000)
 RETURNING CAST("notification_id" AS INTEGER);
+
+-- notify: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'open_event_notifications/notify', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- notify: reclaim, dead, step 1: [Ids] -> Keys
+UPDATE "open_event_notifications" AS t SET "error" = json_object('code', 'poison', 'message', 'taken over too often: its workers died, or lost it, while they held it', 'takeovers', CAST(CASE WHEN json_valid(t."error") THEN COALESCE(CAST(json_extract(t."error", '$.takeovers') AS REAL), 0) ELSE 0 END + 1 AS INTEGER)), "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL
+WHERE t."notification_id" IN (
+SELECT t."notification_id"
+FROM "open_event_notifications" AS t
+WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
+  AND CASE WHEN typeof(t."locked_at") IN ('integer', 'real') OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER) ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 120000)
+RETURNING CAST("notification_id" AS INTEGER);
+
+-- notify: reclaim, dead, step 2: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'open_event_notifications/notify' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- notify: spent: [Limit] -> Keys
 UPDATE "open_event_notifications" AS t SET "error" = COALESCE(t."error", json_patch('{}', json_object('code', 'failed', 'message', 'attempts spent'))), "fanout_status" = 'failed', "locked_by" = NULL

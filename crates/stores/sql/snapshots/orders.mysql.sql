@@ -358,49 +358,87 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `Order` AS t SET t.`lastAttemptAt` = UTC_TIMESTAMP(6)
 WHERE t.`orderId` IN ({held});
 
--- mail: reclaim, dead, step 1: [Limit] -> Keys
+-- mail: leases that still hold: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` VARCHAR(255) PATH '$.f0', `f1` DATETIME(6) PATH '$.f1')) AS j) AS v STRAIGHT_JOIN `Order` AS t
+WHERE t.`orderId` = v.`id`
+  AND t.`select` = 1
+  AND t.`group` <=> v.`f0`
+  AND t.`lastAttemptAt` <=> v.`f1`
+  AND (t.`lastAttemptAt` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND) IS NOT TRUE;
+
+-- mail: look for expired leases: [Limit] -> Other
+SELECT CAST(t.`orderId` AS CHAR), CAST(t.`group` AS CHAR), CAST(t.`lastAttemptAt` AS CHAR), CASE WHEN COALESCE(t.`tries`, 0) + 1 >= 4 THEN 1 ELSE 0 END, 4
 FROM `Order` AS t
 WHERE t.`select` = 1
   AND t.`lastAttemptAt` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND
-  AND COALESCE(t.`tries`, 0) + 1 >= 4
   AND t.`tenant` = 'it''s us'
 LIMIT ?;
 
--- mail: reclaim, dead, step 2: [Held] -> Keys
+-- mail: reclaim, free, step 1: [Ids] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
 FROM `Order` AS t
-WHERE t.`orderId` IN ({held})
+WHERE t.`orderId` IN ({ids})
   AND t.`select` = 1
   AND t.`lastAttemptAt` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND
-  AND COALESCE(t.`tries`, 0) + 1 >= 4
-FOR UPDATE SKIP LOCKED;
+  AND t.`tenant` = 'it''s us'
+FOR UPDATE;
 
--- mail: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `Order` AS t SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT('lease expired: the worker that held it is gone', 40)
+-- mail: reclaim, free, step 2: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
 WHERE t.`orderId` IN ({held});
 
--- mail: reclaim, step 1: [Limit] -> Keys
+-- mail: reclaim, spared, step 1: [Ids] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)
 FROM `Order` AS t
-WHERE t.`select` = 1
-  AND t.`lastAttemptAt` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND
-  AND COALESCE(t.`tries`, 0) + 1 < 4
-  AND t.`tenant` = 'it''s us'
-LIMIT ?;
-
--- mail: reclaim, step 2: [Held] -> Keys
-SELECT CAST(t.`orderId` AS CHAR)
-FROM `Order` AS t
-WHERE t.`orderId` IN ({held})
+WHERE t.`orderId` IN ({ids})
   AND t.`select` = 1
   AND t.`lastAttemptAt` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND
-  AND COALESCE(t.`tries`, 0) + 1 < 4
-FOR UPDATE SKIP LOCKED;
+  AND t.`tenant` = 'it''s us'
+FOR UPDATE;
 
--- mail: reclaim, step 3: [Held] -> Nothing
+-- mail: reclaim, spared, step 2: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL
+WHERE t.`orderId` IN ({held});
+
+-- mail: reclaim, spared, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'Order/mail', CAST(CAST(t.`orderId` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `Order` AS t WHERE t.`orderId` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- mail: reclaim, charged, step 1: [Ids] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids})
+  AND t.`select` = 1
+  AND t.`lastAttemptAt` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND
+  AND t.`tenant` = 'it''s us'
+FOR UPDATE;
+
+-- mail: reclaim, charged, step 2: [Held] -> Nothing
 UPDATE `Order` AS t SET t.`select` = 0, t.`group` = NULL, t.`nextAttemptAt` = UTC_TIMESTAMP(6), t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT('lease expired: the worker that held it is gone', 40)
 WHERE t.`orderId` IN ({held});
+
+-- mail: reclaim, charged, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'Order/mail', CAST(CAST(t.`orderId` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `Order` AS t WHERE t.`orderId` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- mail: reclaim, dead, step 1: [Ids] -> Keys
+SELECT CAST(t.`orderId` AS CHAR)
+FROM `Order` AS t
+WHERE t.`orderId` IN ({ids})
+  AND t.`select` = 1
+  AND t.`lastAttemptAt` < UTC_TIMESTAMP(6) - INTERVAL 300 SECOND
+  AND t.`tenant` = 'it''s us'
+FOR UPDATE;
+
+-- mail: reclaim, dead, step 2: [Held] -> Nothing
+UPDATE `Order` AS t SET t.`select` = 9, t.`group` = NULL, t.`tries` = COALESCE(t.`tries`, 0) + 1, t.`lastError` = LEFT('poison: its workers died several times while they delivered it, the last times alone', 40)
+WHERE t.`orderId` IN ({held});
+
+-- mail: reclaim, dead, step 3: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'Order/mail' AND row_id IN (SELECT CAST(CAST(t.`orderId` AS CHAR) AS CHAR) FROM `Order` AS t WHERE t.`orderId` IN ({held}));
 
 -- mail: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`orderId` AS CHAR)

@@ -295,41 +295,100 @@ RETURNING t."orderId")
 SELECT (t."orderId")::text
 FROM moved AS t;
 
--- mail: reclaim, dead: [Limit] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."orderId" AS k
+-- mail: leases that still hold: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
+SELECT (t."orderId")::text
+FROM "Order" AS t, unnest(($1::text[])::uuid[], ($2::text[])::varchar[], ($3::text[])::timestamp(3) without time zone[]) AS v("id", "f0", "f1")
+WHERE t."orderId" = v."id"
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."group" IS NOT DISTINCT FROM v."f0"
+  AND t."lastAttemptAt" IS NOT DISTINCT FROM v."f1"
+  AND (t."lastAttemptAt" < ((now() - interval '300 seconds') AT TIME ZONE 'utc')) IS NOT TRUE;
+
+-- mail: look for expired leases: [Limit] -> Other
+SELECT (t."orderId")::text, (t."group")::text, (t."lastAttemptAt")::text, CASE WHEN COALESCE(t."tries", 0) + 1 >= 4 THEN 1 ELSE 0 END, 4
 FROM "Order" AS t
 WHERE t."select" = 1
   AND t."lastAttemptAt" < ((now() - interval '300 seconds') AT TIME ZONE 'utc')
-  AND COALESCE(t."tries", 0) + 1 >= 4
   AND t."tenant" = 'it''s us'
 ORDER BY t."lastAttemptAt"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+LIMIT $1;
+
+-- mail: reclaim, free: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
+FROM "Order" AS t
+WHERE t."orderId" = ANY (($1::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."lastAttemptAt" < ((now() - interval '300 seconds') AT TIME ZONE 'utc')
+  AND t."tenant" = 'it''s us'
+FOR UPDATE),
 moved AS (
-UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT('lease expired: the worker that held it is gone', 40)
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."orderId")
 SELECT (t."orderId")::text
 FROM moved AS t;
 
--- mail: reclaim: [Limit] -> Keys
+-- mail: reclaim, spared, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."orderId" AS k
 FROM "Order" AS t
-WHERE t."select" = 1
+WHERE t."orderId" = ANY (($1::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
   AND t."lastAttemptAt" < ((now() - interval '300 seconds') AT TIME ZONE 'utc')
-  AND COALESCE(t."tries", 0) + 1 < 4
   AND t."tenant" = 'it''s us'
-ORDER BY t."lastAttemptAt"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+FOR UPDATE),
+moved AS (
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."orderId")
+SELECT (t."orderId")::text
+FROM moved AS t;
+
+-- mail: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'Order/mail', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- mail: reclaim, charged, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
+FROM "Order" AS t
+WHERE t."orderId" = ANY (($1::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."lastAttemptAt" < ((now() - interval '300 seconds') AT TIME ZONE 'utc')
+  AND t."tenant" = 'it''s us'
+FOR UPDATE),
 moved AS (
 UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = ((now()) AT TIME ZONE 'utc'), "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT('lease expired: the worker that held it is gone', 40)
 WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."orderId")
 SELECT (t."orderId")::text
 FROM moved AS t;
+
+-- mail: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'Order/mail', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- mail: reclaim, dead, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."orderId" AS k
+FROM "Order" AS t
+WHERE t."orderId" = ANY (($1::text[])::uuid[])
+  AND t."select" IS NOT DISTINCT FROM 1
+  AND t."lastAttemptAt" < ((now() - interval '300 seconds') AT TIME ZONE 'utc')
+  AND t."tenant" = 'it''s us'
+FOR UPDATE),
+moved AS (
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = LEFT('poison: its workers died several times while they delivered it, the last times alone', 40)
+WHERE t."orderId" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."orderId")
+SELECT (t."orderId")::text
+FROM moved AS t;
+
+-- mail: reclaim, dead, step 2: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'Order/mail' AND row_id = ANY ($1::text[]);
 
 -- mail: spent: [Limit] -> Keys
 WITH pick AS MATERIALIZED (

@@ -269,31 +269,80 @@ WHERE t."select" = 1
 LIMIT ?1)
 RETURNING CAST("orderId" AS TEXT);
 
--- mail: reclaim, dead: [Limit] -> Keys
-UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = 'lease expired: the worker that held it is gone'
-WHERE t."orderId" IN (
-SELECT t."orderId"
+-- mail: leases that still hold: [Rows([Id, Fence(0), Fence(1)])] -> Keys
+SELECT CAST(t."orderId" AS TEXT)
+FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)) AS v CROSS JOIN "Order" AS t
+WHERE t."orderId" = v."id"
+  AND +t."select" = 1
+  AND CAST(t."group" AS TEXT) IS v."f0"
+  AND CAST(t."lastAttemptAt" AS TEXT) IS v."f1"
+  AND (CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000) IS NOT TRUE;
+
+-- mail: look for expired leases: [Limit] -> Other
+SELECT CAST(t."orderId" AS TEXT), CAST(t."group" AS TEXT), CAST(t."lastAttemptAt" AS TEXT), CASE WHEN COALESCE(t."tries", 0) + 1 >= 4 THEN 1 ELSE 0 END, 4
 FROM "Order" AS t
 WHERE t."select" = 1
   AND CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000
-  AND COALESCE(t."tries", 0) + 1 >= 4
   AND t."tenant" = 'it''s us'
 ORDER BY CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+LIMIT ?1;
+
+-- mail: reclaim, free: [Ids] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+WHERE t."orderId" IN (
+SELECT t."orderId"
+FROM "Order" AS t
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."select" = 1
+  AND CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000
+  AND t."tenant" = 'it''s us')
 RETURNING CAST("orderId" AS TEXT);
 
--- mail: reclaim: [Limit] -> Keys
+-- mail: reclaim, spared, step 1: [Ids] -> Keys
+UPDATE "Order" AS t SET "select" = 0, "group" = NULL
+WHERE t."orderId" IN (
+SELECT t."orderId"
+FROM "Order" AS t
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."select" = 1
+  AND CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000
+  AND t."tenant" = 'it''s us')
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'Order/mail', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- mail: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "Order" AS t SET "select" = 0, "group" = NULL, "nextAttemptAt" = CASE WHEN typeof(COALESCE(t."nextAttemptAt", t."createdAt")) IN ('integer', 'real') OR COALESCE(t."nextAttemptAt", t."createdAt") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."nextAttemptAt", t."createdAt") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = 'lease expired: the worker that held it is gone'
 WHERE t."orderId" IN (
 SELECT t."orderId"
 FROM "Order" AS t
-WHERE t."select" = 1
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."select" = 1
   AND CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000
-  AND COALESCE(t."tries", 0) + 1 < 4
-  AND t."tenant" = 'it''s us'
-ORDER BY CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+  AND t."tenant" = 'it''s us')
 RETURNING CAST("orderId" AS TEXT);
+
+-- mail: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'Order/mail', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- mail: reclaim, dead, step 1: [Ids] -> Keys
+UPDATE "Order" AS t SET "select" = 9, "group" = NULL, "tries" = COALESCE(t."tries", 0) + 1, "lastError" = 'poison: its workers died several times while they delivered it, the last times alone'
+WHERE t."orderId" IN (
+SELECT t."orderId"
+FROM "Order" AS t
+WHERE t."orderId" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND +t."select" = 1
+  AND CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000
+  AND t."tenant" = 'it''s us')
+RETURNING CAST("orderId" AS TEXT);
+
+-- mail: reclaim, dead, step 2: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'Order/mail' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- mail: spent: [Limit] -> Keys
 UPDATE "Order" AS t SET "lastError" = COALESCE(t."lastError", 'attempts spent'), "select" = 9, "group" = NULL

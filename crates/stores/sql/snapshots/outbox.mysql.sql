@@ -326,47 +326,81 @@ FOR UPDATE SKIP LOCKED;
 UPDATE `outbox` AS t SET t.`claimed_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
--- publish: reclaim, dead, step 1: [Limit] -> Keys
+-- publish: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
+FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
+WHERE t.`id` = v.`id`
+  AND t.`status` = 'PROCESSING'
+  AND t.`version` <=> v.`f0`
+  AND (t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND) IS NOT TRUE;
+
+-- publish: look for expired leases: [Limit] -> Other
+SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` AS CHAR), CASE WHEN t.`retry_count` + 1 >= 3 THEN 1 ELSE 0 END, 3
 FROM `outbox` AS t
 WHERE t.`status` = 'PROCESSING'
   AND t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND
-  AND t.`retry_count` + 1 >= 3
 LIMIT ?;
 
--- publish: reclaim, dead, step 2: [Held] -> Keys
+-- publish: reclaim, free, step 1: [Ids] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
 FROM `outbox` AS t
-WHERE t.`id` IN ({held})
+WHERE t.`id` IN ({ids})
   AND t.`status` = 'PROCESSING'
   AND t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND
-  AND t.`retry_count` + 1 >= 3
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
 
--- publish: reclaim, dead, step 3: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+-- publish: reclaim, free, step 2: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
--- publish: reclaim, step 1: [Limit] -> Keys
+-- publish: reclaim, spared, step 1: [Ids] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
 FROM `outbox` AS t
-WHERE t.`status` = 'PROCESSING'
-  AND t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND
-  AND t.`retry_count` + 1 < 3
-LIMIT ?;
-
--- publish: reclaim, step 2: [Held] -> Keys
-SELECT CAST(t.`id` AS SIGNED)
-FROM `outbox` AS t
-WHERE t.`id` IN ({held})
+WHERE t.`id` IN ({ids})
   AND t.`status` = 'PROCESSING'
   AND t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND
-  AND t.`retry_count` + 1 < 3
-FOR UPDATE SKIP LOCKED;
+FOR UPDATE;
 
--- publish: reclaim, step 3: [Held] -> Nothing
+-- publish: reclaim, spared, step 2: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+WHERE t.`id` IN ({held});
+
+-- publish: reclaim, spared, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'outbox/publish', CAST(CAST(t.`id` AS SIGNED) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `outbox` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- publish: reclaim, charged, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND
+FOR UPDATE;
+
+-- publish: reclaim, charged, step 2: [Held] -> Nothing
 UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = t.`retry_count` + 1, t.`last_error` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
+
+-- publish: reclaim, charged, step 3: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'outbox/publish', CAST(CAST(t.`id` AS SIGNED) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `outbox` AS t WHERE t.`id` IN ({held})
+ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
+
+-- publish: reclaim, dead, step 1: [Ids] -> Keys
+SELECT CAST(t.`id` AS SIGNED)
+FROM `outbox` AS t
+WHERE t.`id` IN ({ids})
+  AND t.`status` = 'PROCESSING'
+  AND t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND
+FOR UPDATE;
+
+-- publish: reclaim, dead, step 2: [Held] -> Nothing
+UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = 'poison: its workers died several times while they delivered it, the last times alone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+WHERE t.`id` IN ({held});
+
+-- publish: reclaim, dead, step 3: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'outbox/publish' AND row_id IN (SELECT CAST(CAST(t.`id` AS SIGNED) AS CHAR) FROM `outbox` AS t WHERE t.`id` IN ({held}));
 
 -- publish: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS SIGNED)

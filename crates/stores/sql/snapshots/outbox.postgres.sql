@@ -345,39 +345,94 @@ RETURNING t."id")
 SELECT (t."id")::bigint
 FROM moved AS t;
 
--- publish: reclaim, dead: [Limit] -> Keys
-WITH pick AS MATERIALIZED (
-SELECT t."id" AS k
+-- publish: leases that still hold: [Array(Id), Array(Fence(0))] -> Keys
+SELECT (t."id")::bigint
+FROM "outbox" AS t, unnest(($1::text[])::bigint[], ($2::text[])::bigint[]) AS v("id", "f0")
+WHERE t."id" = v."id"
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."version" IS NOT DISTINCT FROM v."f0"
+  AND (t."claimed_at" < now() - interval '60 seconds') IS NOT TRUE;
+
+-- publish: look for expired leases: [Limit] -> Other
+SELECT (t."id")::bigint, (t."version")::text, CASE WHEN t."retry_count" + 1 >= 3 THEN 1 ELSE 0 END, 3
 FROM "outbox" AS t
 WHERE t."status" = 'PROCESSING'
   AND t."claimed_at" < now() - interval '60 seconds'
-  AND t."retry_count" + 1 >= 3
 ORDER BY t."claimed_at"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+LIMIT $1;
+
+-- publish: reclaim, free: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "outbox" AS t
+WHERE t."id" = ANY (($1::text[])::bigint[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."claimed_at" < now() - interval '60 seconds'
+FOR UPDATE),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
 FROM moved AS t;
 
--- publish: reclaim: [Limit] -> Keys
+-- publish: reclaim, spared, step 1: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "outbox" AS t
-WHERE t."status" = 'PROCESSING'
+WHERE t."id" = ANY (($1::text[])::bigint[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."claimed_at" < now() - interval '60 seconds'
-  AND t."retry_count" + 1 < 3
-ORDER BY t."claimed_at"
-LIMIT $1
-FOR UPDATE SKIP LOCKED),
+FOR UPDATE),
+moved AS (
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::bigint
+FROM moved AS t;
+
+-- publish: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'outbox/publish', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- publish: reclaim, charged, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "outbox" AS t
+WHERE t."id" = ANY (($1::text[])::bigint[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."claimed_at" < now() - interval '60 seconds'
+FOR UPDATE),
 moved AS (
 UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now(), "retry_count" = t."retry_count" + 1, "last_error" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
 FROM moved AS t;
+
+-- publish: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes AS c (place, row_id, crashes, crashed_at)
+SELECT 'outbox/publish', k, 1, now() FROM unnest($1::text[]) AS k
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = c.crashes + 1, crashed_at = excluded.crashed_at;
+
+-- publish: reclaim, dead, step 1: [Ids] -> Keys
+WITH pick AS MATERIALIZED (
+SELECT t."id" AS k
+FROM "outbox" AS t
+WHERE t."id" = ANY (($1::text[])::bigint[])
+  AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
+  AND t."claimed_at" < now() - interval '60 seconds'
+FOR UPDATE),
+moved AS (
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
+RETURNING t."id")
+SELECT (t."id")::bigint
+FROM moved AS t;
+
+-- publish: reclaim, dead, step 2: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'outbox/publish' AND row_id = ANY ($1::text[]);
 
 -- publish: spent: [Limit] -> Keys
 WITH pick AS MATERIALIZED (

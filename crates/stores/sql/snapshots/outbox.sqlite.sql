@@ -263,29 +263,74 @@ WHERE t."status" = 'PROCESSING'
 LIMIT ?1)
 RETURNING CAST("id" AS INTEGER);
 
--- publish: reclaim, dead: [Limit] -> Keys
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
-WHERE t."id" IN (
-SELECT t."id"
+-- publish: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
+SELECT CAST(t."id" AS INTEGER)
+FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v CROSS JOIN "outbox" AS t
+WHERE t."id" = v."id"
+  AND +t."status" = 'PROCESSING'
+  AND CAST(t."version" AS TEXT) IS v."f0"
+  AND (CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 60000) IS NOT TRUE;
+
+-- publish: look for expired leases: [Limit] -> Other
+SELECT CAST(t."id" AS INTEGER), CAST(t."version" AS TEXT), CASE WHEN t."retry_count" + 1 >= 3 THEN 1 ELSE 0 END, 3
 FROM "outbox" AS t
 WHERE t."status" = 'PROCESSING'
   AND CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 60000
-  AND t."retry_count" + 1 >= 3
 ORDER BY CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+LIMIT ?1;
+
+-- publish: reclaim, free: [Ids] -> Keys
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 60000)
 RETURNING CAST("id" AS INTEGER);
 
--- publish: reclaim: [Limit] -> Keys
+-- publish: reclaim, spared, step 1: [Ids] -> Keys
+UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 60000)
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: reclaim, spared, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'outbox/publish', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- publish: reclaim, charged, step 1: [Ids] -> Keys
 UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "retry_count" = t."retry_count" + 1, "last_error" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "outbox" AS t
-WHERE t."status" = 'PROCESSING'
-  AND CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 60000
-  AND t."retry_count" + 1 < 3
-ORDER BY CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END
-LIMIT ?1)
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 60000)
 RETURNING CAST("id" AS INTEGER);
+
+-- publish: reclaim, charged, step 2: [Held] -> Nothing
+INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
+SELECT 'outbox/publish', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
+
+-- publish: reclaim, dead, step 1: [Ids] -> Keys
+UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'PROCESSING'
+  AND CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 60000)
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: reclaim, dead, step 2: [Held] -> Nothing
+DELETE FROM postrider_crashes WHERE place = 'outbox/publish' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- publish: spent: [Limit] -> Keys
 UPDATE "outbox" AS t SET "last_error" = COALESCE(t."last_error", 'attempts spent'), "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END

@@ -66,7 +66,7 @@ impl Table<'_> {
     }
 
     /// Whatever a row says, its first attempt is made.
-    fn max_attempts(&self) -> String {
+    pub fn max_attempts(&self) -> String {
         let max = self.stage.attempts.max;
         let Some(column) = self.role(Role::MaxAttempts) else { return max.to_string() };
         let greatest = if self.dialect == Dialect::Sqlite { "max" } else { "GREATEST" };

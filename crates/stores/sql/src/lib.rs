@@ -26,6 +26,7 @@ pub mod own;
 pub mod plain;
 pub mod produce;
 mod program;
+mod recover;
 mod render;
 pub mod run;
 mod settle;

@@ -1,9 +1,8 @@
-//! Moves outside any lease of ours: reclaim, sweeps, an operator's. Each picks rows, locks them, moves them and adds
+//! Moves outside any lease of ours: sweeps, an operator's. Each picks rows, locks them, moves them and adds
 //! their effects in one transaction; rows that another worker has locked are passed over.
 
 use postrider_contract::{
-    ATTEMPTS_SPENT, Assignment, LEASE_EXPIRED, LeaseBy, Move, OperatorMove, Role, Set, StateId, Transition,
-    When,
+    ATTEMPTS_SPENT, Assignment, LeaseBy, Move, OperatorMove, Role, Set, StateId, Transition, When,
 };
 
 use crate::claim::returning;
@@ -28,25 +27,12 @@ pub(crate) enum Pick {
 const FRONT: u32 = 10_000;
 
 impl Pick {
-    pub fn by_index(conditions: Vec<String>, order: Option<String>) -> Self {
-        Self::Some { conditions, order, since: Vec::new(), lookup: Lookup::Index }
-    }
-
     pub fn among(conditions: Vec<String>) -> Self {
-        Self::by_index(conditions, None)
+        Self::Some { conditions, order: None, since: Vec::new(), lookup: Lookup::Index }
     }
 }
 
 impl Table<'_> {
-    pub fn reclaim(&self) -> Option<Script> {
-        let mut conditions = vec![self.is_expired()?];
-        if self.stage.lease.spend {
-            conditions.extend(self.lease_was_last(false));
-        }
-        conditions.extend(self.is_poisoned(false));
-        Some(self.reclaim_to(self.stage.retry, conditions, &[Transition::Reclaimed]))
-    }
-
     /// Gives claimed rows that lack it a claim time. Touches nothing else: whoever holds such a row has no fence of ours.
     pub fn stamp(&self) -> Option<Script> {
         let column = self.contract.stamped(self.stage).filter(|column| self.shape_of(column).nullable)?;
@@ -57,19 +43,6 @@ impl Table<'_> {
         let assignments = vec![Assignment { column: column.to_owned(), set: Set::Now }];
         let pick = Pick::among(conditions);
         Some(self.picked_with(&Writes { step, assignments }, &[], None, &pick))
-    }
-
-    pub fn reclaim_dead(&self) -> Option<Script> {
-        let last = if self.stage.lease.spend { self.lease_was_last(true) } else { self.is_poisoned(true) };
-        let conditions = vec![self.is_expired()?, last?];
-        Some(self.reclaim_to(self.stage.dead, conditions, &[Transition::Reclaimed]))
-    }
-
-    fn reclaim_to(&self, to: StateId, conditions: Vec<String>, transitions: &[Transition]) -> Script {
-        let step = self.contract.reclaim_move(self.stage, to);
-        let order = self.horizon().map(|column| self.instant(column));
-        let pick = Pick::by_index(conditions, order);
-        self.picked(step, transitions, Some(LEASE_EXPIRED), &pick)
     }
 
     pub fn spent(&self) -> Option<Script> {

@@ -1,14 +1,18 @@
 //! Our own small tables beside a contract's: locks (leases of a name), lanes (paused by an operator), pools (a lock
-//! and a bucket for each that is limited), the list of addresses and domains that get no mail any more, and who has a mail
-//! that not all its recipients got.
+//! and a bucket for each that is limited), the list of addresses and domains that get no mail any more, who has a mail
+//! that not all its recipients got, rows whose delivery has begun, and how often rows were being delivered when their
+//! worker died.
 //!
-//! Owns: their DDL and statements. Must not: be needed: a database without them has no locks, no paused lanes, no list.
+//! Owns: their DDL and statements. Must not: be needed: a database without them has no locks, no paused lanes, no list,
+//! and counts no crashes.
 //! Invariant: the database's clock decides when a lock runs out.
 
+pub mod begun;
 pub mod recipients;
 pub mod suppressions;
 
 use crate::Dialect;
+use begun::{BEGUN, CRASHES};
 use recipients::RECIPIENTS;
 use suppressions::SUPPRESSIONS;
 
@@ -22,10 +26,10 @@ pub const LANES: &str = "postrider_lanes";
 pub const POOLS: &str = "postrider_pools";
 
 /// All of them, in the order of [`create`].
-pub const TABLES: [&str; 5] = [LOCKS, LANES, SUPPRESSIONS, POOLS, RECIPIENTS];
+pub const TABLES: [&str; 7] = [LOCKS, LANES, SUPPRESSIONS, POOLS, RECIPIENTS, BEGUN, CRASHES];
 
 /// Creates the tables where they are missing.
-pub fn create(dialect: Dialect) -> [String; 5] {
+pub fn create(dialect: Dialect) -> [String; TABLES.len()] {
     let (name, flag, time) = match dialect {
         Dialect::Postgres => ("text", "boolean", "timestamptz"),
         Dialect::Mysql => {
@@ -44,6 +48,11 @@ pub fn create(dialect: Dialect) -> [String; 5] {
     };
     let long = if dialect == Dialect::Mysql { "longtext CHARACTER SET utf8mb4" } else { "text" };
     let seconds = if dialect == Dialect::Sqlite { "REAL" } else { "double precision" };
+    let (key, list, count) = match dialect {
+        Dialect::Postgres => ("text", "text", "bigint"),
+        Dialect::Mysql => ("varchar(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", "mediumtext", "bigint"),
+        Dialect::Sqlite => ("TEXT", "TEXT", "INTEGER"),
+    };
     [
         format!(
             "CREATE TABLE IF NOT EXISTS {LOCKS} (name {name} NOT NULL PRIMARY KEY, owner {name} NOT NULL, \
@@ -63,6 +72,14 @@ pub fn create(dialect: Dialect) -> [String; 5] {
         format!(
             "CREATE TABLE IF NOT EXISTS {RECIPIENTS} (source {name} NOT NULL, row_id {name} NOT NULL, \
              results {long} NOT NULL, changed_at {time} NOT NULL, PRIMARY KEY (source, row_id))"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS {BEGUN} (place {name} NOT NULL, worker {name} NOT NULL, leases {list} NOT NULL, \
+             begun_at {time} NOT NULL, PRIMARY KEY (place, worker))"
+        ),
+        format!(
+            "CREATE TABLE IF NOT EXISTS {CRASHES} (place {name} NOT NULL, row_id {key} NOT NULL, crashes {count} NOT NULL, \
+             crashed_at {time} NOT NULL, PRIMARY KEY (place, row_id))"
         ),
     ]
 }

@@ -235,10 +235,12 @@ pub struct Program {
     pub extend: Option<Script>,
     /// Gives claimed rows without a claim time one, so that their lease can run out. `Keys`.
     pub stamp: Option<Script>,
-    /// Poison guard first (spent rows to the dead state), then the rest back to be tried. All of them yield `Keys`.
-    pub reclaim_dead: Option<Script>,
-    /// Absent where a lease ends by itself (`lease.by = "due"`).
-    pub reclaim: Option<Script>,
+    /// Under which name our own tables know this stage of this table.
+    pub place: String,
+    /// Yields those of the given leases that still hold. `Keys`.
+    pub standing_leases: Script,
+    /// Absent where a lease ends without a move (`lease.by = "due"`).
+    pub reclaim: Option<ReclaimScripts>,
     pub spent: Option<Script>,
     /// As `contract.sweeps`. `Keys`.
     pub sweeps: Vec<Script>,
@@ -247,6 +249,21 @@ pub struct Program {
     /// Yields one nullable integer: microseconds until the next ready row falls due (negative: it is due).
     pub next_due: Script,
     pub inspect: InspectScripts,
+}
+
+/// What takes back rows whose lease ran out. All moves bind `Ids` and yield `Keys`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReclaimScripts {
+    /// Yields of each such row its lease (key, fence), 1 where a charge would end it, and how many attempts it may have.
+    pub look: Script,
+    /// Rows that were merely held: back, at no cost.
+    pub free: Script,
+    /// The same for begun rows with one attempt left; counts the crash.
+    pub spared: Script,
+    /// Back with an attempt spent; counts the crash.
+    pub charged: Script,
+    /// Suspects that are given up.
+    pub dead: Script,
 }
 
 /// The claim of ordered groups.
@@ -360,8 +377,10 @@ impl Program {
         }
         scripts.extend(self.join.iter().map(|script| ("join", script)));
         scripts.extend(self.stamp.iter().map(|script| ("stamp", script)));
-        scripts.extend(self.reclaim_dead.iter().map(|script| ("reclaim dead", script)));
-        scripts.extend(self.reclaim.iter().map(|script| ("reclaim", script)));
+        // The other moves of a reclaim write into our own tables, which need not be there.
+        if let Some(reclaim) = &self.reclaim {
+            scripts.extend([("look for expired leases", &reclaim.look), ("reclaim", &reclaim.free)]);
+        }
         scripts.extend(self.spent.iter().map(|script| ("spent", script)));
         scripts.extend(self.sweeps.iter().map(|script| ("sweep", script)));
         scripts.extend(self.purge.iter().map(|script| ("purge", script)));

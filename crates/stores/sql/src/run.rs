@@ -4,6 +4,7 @@
 //! everything that only its database has (connections, error classes, waking, locks). Invariant: only scripts of the
 //! program touch the contract's table.
 
+mod begin;
 mod claim;
 mod duplicates;
 mod find;
@@ -37,6 +38,7 @@ use postrider_seams::store::Error;
 pub use patience::Patience;
 pub use progress::Progress;
 
+use self::begin::Crashed;
 use self::known::Known;
 use self::ring::Ring;
 use crate::bind::Given;
@@ -143,6 +145,10 @@ pub struct Opened {
     ring: Arc<Ring>,
     /// The shares and pools that are known.
     known: Arc<Known>,
+    /// Under which name this store lists the rows that it has begun: lanes on one table must not share a list.
+    marks: Arc<str>,
+    /// Rows held here that crashes are counted against.
+    crashed: Arc<Crashed>,
 }
 
 impl Opened {
@@ -176,6 +182,8 @@ impl Opened {
             names,
             ring: Arc::default(),
             known: Arc::default(),
+            marks: crate::bind::instance_id().into(),
+            crashed: Arc::default(),
         })
     }
 

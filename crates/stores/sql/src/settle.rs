@@ -69,7 +69,7 @@ impl Table<'_> {
     }
 
     /// State and fence, which are only checked: the key alone finds the rows.
-    fn guard(&self, draft: &Draft<'_>, writes: &Writes<'_>) -> String {
+    pub fn guard(&self, draft: &Draft<'_>, writes: &Writes<'_>) -> String {
         let mut parts = match draft.source {
             Source::Each => {
                 vec![format!("{} = {}", self.id(), draft.typed(Field::Id, &self.contract.table.id))]

@@ -5,7 +5,7 @@ use crate::Dialect;
 const ALPHABET: &str = "'0123456789ABCDEFGHJKMNPQRSTVWXYZ'";
 
 /// 13 Crockford characters: milliseconds since 2020, 10 bits that differ from statement to statement, 12 bits counted over
-/// the statement's rows. All parts are constant within a statement: the number stands in the text once a character.
+/// the statement's rows, which carry into the milliseconds. All parts are constant within a statement: the number stands in the text once a character.
 pub(crate) fn expression(dialect: Dialect) -> String {
     let (millis, statement) = match dialect {
         Dialect::Postgres => (
@@ -23,7 +23,8 @@ pub(crate) fn expression(dialect: Dialect) -> String {
         ),
     };
     let number = format!(
-        "((({millis}) - 1577836800000) * 4194304 + {statement} * 4096 + ((row_number() OVER ()) & 4095))"
+        "((({millis}) - 1577836800000 + ((row_number() OVER ()) >> 12)) * 4194304 + {statement} * 4096 + \
+         ((row_number() OVER ()) & 4095))"
     );
     let number = if dialect == Dialect::Mysql { format!("CAST({number} AS UNSIGNED)") } else { number };
     let characters: Vec<String> = (0..13)

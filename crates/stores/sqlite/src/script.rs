@@ -175,7 +175,9 @@ fn bound(step: &Step, given: &Given<'_>, progress: &Progress) -> Query<'static, 
             Bind::Limit => query.bind(i64::from(given.limit)),
             Bind::Owner => query.bind(given.owner.to_owned()),
             // Arrays are PostgreSQL's.
-            Bind::Array(_) | Bind::ClaimTime | Bind::Group | Bind::Share => query.bind(None::<String>),
+            Bind::Array(_) | Bind::ClaimTime | Bind::Group | Bind::Share => {
+                unreachable!("{bind:?} is in no statement here")
+            }
             Bind::Rows(fields) => query.bind(given.json_rows(fields)),
             Bind::One(field) => one(query, given.shared(field)),
             Bind::Ids => query.bind(bind::json_ids(&given.ids)),

@@ -64,6 +64,10 @@ impl Store for TracedStore {
         self.inner.load(leases).await
     }
 
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+        self.inner.begin(begun, others).await
+    }
+
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         let begun = Instant::now();
         let answers = self.inner.settle(moves).await?;

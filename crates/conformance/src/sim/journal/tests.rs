@@ -39,7 +39,8 @@ fn a_plain_delivery_is_fine() {
 fn a_duplicate_needs_a_cut_lease() {
     let twice = [taken(), taken(), moved(Transition::Delivered)];
     assert!(check(&twice, &[ending(0)], &rules()).is_err());
-    let cut = [taken(), moved(Transition::Reclaimed), taken(), moved(Transition::Delivered)];
+    let cut = Event::Cut { row: "1".to_owned() };
+    let cut = [taken(), cut, moved(Transition::Reclaimed), taken(), moved(Transition::Delivered)];
     assert_eq!(check(&cut, &[ending(1)], &rules()), Ok(1));
 }
 

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use aws_sdk_dynamodb::types::AttributeValue;
 use libtest_mimic::Failed;
 use postrider_conformance::{Arena, Cell, ColumnKind, Kind, PoolLimits, Row, Subject, TableColumn};
-use postrider_seams::{Backend, Migrate as _, migrate};
+use postrider_seams::{Backend, Migrate as _, Value, migrate};
 use postrider_store_dynamodb::{Database, Settings};
 
 use super::{fresh_name, server};
@@ -196,6 +196,14 @@ impl Arena for DynamoDbArena {
         }
         let asked = asked.update_expression(format!("SET {}", sets.join(", ")));
         asked.send().await.expect("an update");
+    }
+
+    async fn fence(&self, id: &Cell, column: &str) -> Value {
+        let asked = self.client.get_item().table_name(self.table()).consistent_read(true);
+        let asked = asked.key("Id", value(id)).key("Status", AttributeValue::S("_META".to_owned()));
+        let item = asked.send().await.expect("an answer").item.expect("the row is there");
+        let attributes = item["Attributes"].as_m().expect("a record of an e-mail");
+        Value::Text(attributes[attribute(column)].as_s().expect("a text").clone())
     }
 
     async fn set_pool(&self, _: &str, _: PoolLimits) {

@@ -8,7 +8,7 @@ use postrider_conformance::subject::FOREIGN;
 use postrider_conformance::{
     Arena, CREATE_POOLS, Cell, ColumnKind, Kind, PoolLimits, Row, Subject, TableColumn,
 };
-use postrider_seams::{Backend, Migrate as _, migrate};
+use postrider_seams::{Backend, Migrate as _, Value, migrate};
 use postrider_store_mysql::{Database, Settings};
 use sqlx::mysql::{MySqlPool, MySqlPoolOptions};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, MySqlConnection, Row as _};
@@ -181,6 +181,14 @@ impl Arena for MariaDbArena {
         let query = sqlx::query(AssertSqlSafe(text));
         let query = changes.values().fold(query, |query, cell| query.bind(bound(cell)));
         query.bind(bound(id)).execute(&self.sql).await.expect("an update");
+    }
+
+    async fn fence(&self, id: &Cell, column: &str) -> Value {
+        let table = &self.subject.contract.table;
+        let (name, key) = (quote(&table.name), quote(&table.id));
+        let text = format!("SELECT CAST({} AS CHAR) FROM {name} WHERE {key} = ?", quote(column));
+        let found = sqlx::query_scalar(AssertSqlSafe(text)).bind(bound(id)).fetch_one(&self.sql).await;
+        Value::Text(found.expect("the row is there"))
     }
 
     async fn set_pool(&self, name: &str, limits: PoolLimits) {

@@ -136,6 +136,15 @@ impl Arena for MemoryArena {
         rows.into_iter().filter(wanted).collect()
     }
 
+    async fn fence(&self, id: &Cell, column: &str) -> Value {
+        let id = match id {
+            Cell::Int(id) => RowId::Int(*id),
+            Cell::Text(id) => RowId::Text(id.as_str().into()),
+            other => panic!("no key: {other:?}"),
+        };
+        self.table.row(&id).expect("the row is there")[column].clone()
+    }
+
     async fn set_pool(&self, name: &str, limits: PoolLimits) {
         let small = |limit: i64| u32::try_from(limit).expect("a small number");
         let PoolLimits { concurrency, rate, paused } = limits;

@@ -8,7 +8,7 @@ use postrider_conformance::subject::FOREIGN;
 use postrider_conformance::{
     Arena, CREATE_POOLS, Cell, ColumnKind, Foreign, Kind, PoolLimits, Row, Subject, TableColumn,
 };
-use postrider_seams::{Backend, Migrate as _, migrate};
+use postrider_seams::{Backend, Migrate as _, Value, migrate};
 use postrider_store_postgres::{Database, Settings};
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, Row as _};
@@ -204,6 +204,14 @@ impl Arena for PostgresArena {
 
     fn foreign(&self) -> Option<&dyn Foreign> {
         Some(self)
+    }
+
+    async fn fence(&self, id: &Cell, column: &str) -> Value {
+        let table = &self.subject.contract.table;
+        let (name, key) = (quote(&table.name), quote(&table.id));
+        let text = format!("SELECT {}::text FROM {name} WHERE {key}::text = $1", quote(column));
+        let found = sqlx::query_scalar(AssertSqlSafe(text)).bind(bound(id)).fetch_one(&self.sql).await;
+        Value::Text(found.expect("the row is there"))
     }
 
     async fn set_pool(&self, name: &str, limits: PoolLimits) {

@@ -9,7 +9,7 @@ use postrider_conformance::subject::FOREIGN;
 use postrider_conformance::{
     Arena, CREATE_POOLS, Cell, ColumnKind, Kind, PoolLimits, Row, Subject, TableColumn,
 };
-use postrider_seams::{Backend, Migrate as _, migrate};
+use postrider_seams::{Backend, Migrate as _, Value, migrate};
 use postrider_store_sqlite::{Database, Settings};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
@@ -183,6 +183,14 @@ impl Arena for SqliteArena {
         let query = changes.values().fold(sqlx::query(AssertSqlSafe(text)), bind);
         let done = bind(query, id).execute(&self.sql).await.expect("an update");
         assert_eq!(done.rows_affected(), 1, "the row is there");
+    }
+
+    async fn fence(&self, id: &Cell, column: &str) -> Value {
+        let table = &self.subject.contract.table;
+        let (name, key) = (quote(&table.name), quote(&table.id));
+        let text = format!("SELECT CAST({} AS TEXT) FROM {name} WHERE {key} = ?", quote(column));
+        let found = bind(sqlx::query(AssertSqlSafe(text)), id).fetch_one(&self.sql).await;
+        Value::Text(found.expect("the row is there").get(0))
     }
 
     async fn set_pool(&self, name: &str, limits: PoolLimits) {

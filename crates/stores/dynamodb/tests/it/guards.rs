@@ -58,10 +58,10 @@ async fn e04_a_settle_is_refused_where_the_time_is_another_although_the_state_is
 async fn e10_a_step_back_is_refused_where_the_worker_was_only_slow() {
     let world = World::new().await;
     let (send, claimed) = holding(&world, "send", "READY").await;
-    assert_eq!(send.reclaim(10).await.unwrap(), Reclaimed { retried: 0, dead: 0 }, "its lease runs");
+    assert_eq!(send.reclaim(10).await.unwrap(), Reclaimed::default(), "its lease runs");
     assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Held]);
     assert_eq!(send.settle(&[settlement(&claimed)]).await.unwrap(), [Held::Lost], "once is once");
-    assert_eq!(send.reclaim(10).await.unwrap(), Reclaimed { retried: 0, dead: 0 });
+    assert_eq!(send.reclaim(10).await.unwrap(), Reclaimed::default());
     assert_eq!(latest(&world).await, "SENT");
 }
 

@@ -1,10 +1,10 @@
 //! The pipeline's tables against the specification's own, and its own statements beside ours.
 
 use postrider_contract::Transition;
+use postrider_seams::RowId;
 use postrider_seams::store::{Held, Store as _, Want};
 use postrider_sql::bind::Given;
 use postrider_sql::run::Run as _;
-use postrider_sql::{Script, Step, Yields};
 use sqlx::Row as _;
 
 use crate::server::{Server, claim, settlement, with_database};
@@ -212,16 +212,11 @@ async fn e10_what_moved_between_the_look_and_the_lock_is_left_alone() {
                 ))
                 .await;
         }
-        let whole = store.opened().program.reclaim.clone().expect("a reclaim");
-        // The look of a moment ago, when all three were stuck.
-        let look = Step {
-            sql: "SELECT CAST(id AS CHAR) FROM emails".to_owned(),
-            binds: Vec::new(),
-            yields: Yields::Keys,
-        };
-        let steps = std::iter::once(look).chain(whole.steps[1..].iter().cloned()).collect();
-        let given = Given::limit("tester", 10);
-        let moved = database.run("reclaim", &Script { steps }, &given).await.expect("reclaim").moved();
+        let free = store.opened().program.reclaim.clone().expect("a reclaim").free;
+        // The look of a moment ago found all three stuck.
+        let ids = ["again", "settled", "stuck"].map(|id| RowId::Text(id.into())).to_vec();
+        let moved =
+            database.run("reclaim", &free, &Given::ids("tester", ids)).await.expect("reclaim").moved();
         assert_eq!(moved, 1);
         let states = "SELECT GROUP_CONCAT(CONCAT(id, ' ', status, ' ', version) ORDER BY id) FROM emails";
         assert_eq!(

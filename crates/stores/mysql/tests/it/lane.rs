@@ -105,17 +105,18 @@ async fn the_safety_nets_take_back_end_and_sweep() {
     with_database(|server| async move {
         let store = server.mail_store().await;
         server.insert_mails(4).await;
-        claim(&store, 3).await;
+        let claimed = claim(&store, 3).await;
+        store.begin(&[claimed[0].lease.clone()], &[]).await.expect("begin");
         server
             .run("UPDATE mail_outbox SET lease_until = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND WHERE id < 3")
             .await;
         server.run("UPDATE mail_outbox SET retry_count = 4 WHERE id = 2").await;
         server.run("UPDATE mail_outbox SET retry_count = 5 WHERE id = 4").await;
-        assert_eq!(store.reclaim(10).await.expect("reclaim"), Reclaimed { retried: 1, dead: 1 });
+        assert_eq!(store.reclaim(10).await.expect("reclaim"), Reclaimed { retried: 1, dead: 0, free: 1 });
         assert_eq!(store.reclaim(10).await.expect("again"), Reclaimed::default());
         assert_eq!(store.sweep(SweepKind::Spent, 10).await.expect("sweep"), 1);
         let rows = "SELECT GROUP_CONCAT(CONCAT(id, status, retry_count) ORDER BY id) FROM mail_outbox";
-        assert_eq!(server.text(rows).await.as_deref(), Some("1queued1,2failed5,3dispatching0,4failed5"));
+        assert_eq!(server.text(rows).await.as_deref(), Some("1queued1,2queued4,3dispatching0,4failed5"));
     })
     .await;
 }

@@ -120,7 +120,7 @@ async fn j3_j9_no_poller_and_no_claim_reads_the_backlog() {
             ("standing", &handoff.standing),
             ("next due", &program.next_due),
             ("spent", program.spent.as_ref().expect("it counts")),
-            ("reclaim", program.reclaim.as_ref().expect("it has leases")),
+            ("reclaim", &program.reclaim.as_ref().expect("it has leases").look),
         ];
         scripts.extend(handoff.due.iter().map(|script| ("offer", script)));
         scripts.extend(handoff.recall.iter().map(|script| ("recall", script)));

@@ -1,23 +1,28 @@
 use std::time::Duration;
 
+use postrider_seams::RowId;
 use postrider_seams::store::{Reclaimed, Store as _, SweepKind};
 
 use crate::server::{claim, with_database};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn m07_an_expired_lease_goes_back_with_an_attempt_spent_or_ends_by_the_poison_guard() {
+async fn m07_a_begun_row_goes_back_with_an_attempt_spent_and_a_held_one_comes_back_free() {
     with_database(|server| async move {
         let store = server.mail_store().await;
         server.insert_mails(4).await;
-        claim(&store, 4).await;
+        let claimed = claim(&store, 4).await;
+        // Row 3 was merely held.
+        let begun: Vec<_> =
+            claimed.into_iter().map(|row| row.lease).filter(|lease| lease.id != RowId::Int(3)).collect();
+        store.begin(&begun, &[]).await.expect("begin");
         server.run("UPDATE mail_outbox SET lease_until = now() - interval '1 s' WHERE id IN (1, 2, 3)").await;
         server.run("UPDATE mail_outbox SET retry_count = 4 WHERE id = 2").await;
 
-        assert_eq!(store.reclaim(100).await.expect("reclaim"), Reclaimed { retried: 2, dead: 1 });
+        assert_eq!(store.reclaim(100).await.expect("reclaim"), Reclaimed { retried: 2, dead: 0, free: 1 });
 
         let rows = "SELECT string_agg(concat_ws(' ', id, status, retry_count, last_error IS NOT NULL, \
                     claimed_by IS NULL), ', ' ORDER BY id) FROM mail_outbox";
-        let expected = "1 queued 1 t t, 2 failed 5 t t, 3 queued 1 t t, 4 dispatching 0 f f";
+        let expected = "1 queued 1 t t, 2 queued 4 f t, 3 queued 0 f t, 4 dispatching 0 f f";
         assert_eq!(server.text(rows).await.as_deref(), Some(expected));
         assert_eq!(store.reclaim(100).await.expect("again"), Reclaimed::default());
     })

@@ -45,7 +45,8 @@ fn program() -> Program {
         late: BTreeMap::new(),
         extend: None,
         stamp: None,
-        reclaim_dead: None,
+        place: "mail_outbox/dispatch".to_owned(),
+        standing_leases: Script { steps: Vec::new() },
         reclaim: None,
         spent: None,
         sweeps: Vec::new(),
@@ -218,4 +219,12 @@ fn tsids_are_crockford_and_sort_by_time() {
         many.is_sorted_by(|a, b| a < b),
         "each is greater than the one before, however many a millisecond holds"
     );
+}
+
+#[test]
+fn j01_an_id_past_the_range_of_its_millisecond_carries_into_time_not_into_the_process() {
+    let (millis, process) = (7_u64, 1023_u64);
+    let last = millis << 22 | process << 12 | 4094;
+    assert_eq!(tsid::following(last), last + 1);
+    assert_eq!(tsid::following(last + 1), (millis + 1) << 22 | process << 12);
 }

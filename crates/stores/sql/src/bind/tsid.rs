@@ -23,10 +23,19 @@ pub fn tsid() -> String {
     encode(after_last(millis << 22 | *PROCESS << 12 | first))
 }
 
-/// The number itself, or one more than the last where that is not greater: a full millisecond runs into the next.
+/// The bits that count within a millisecond.
+const COUNT: u64 = 0xfff;
+
+/// The number itself, or the next after the last where that is not greater.
 fn after_last(number: u64) -> u64 {
-    let last = LAST.fetch_update(Relaxed, Relaxed, |last| Some(number.max(last + 1)));
-    number.max(last.unwrap_or_default() + 1)
+    let next = |last: u64| number.max(following(last));
+    let last = LAST.fetch_update(Relaxed, Relaxed, |last| Some(next(last)));
+    next(last.unwrap_or_default())
+}
+
+/// A millisecond whose count is used up runs into the next one; the bits of the process stay as they are.
+pub(super) fn following(last: u64) -> u64 {
+    if last & COUNT == COUNT { ((last >> 22) + 1) << 22 | (last & (1023 << 12)) } else { last + 1 }
 }
 
 pub(super) fn encode(number: u64) -> String {

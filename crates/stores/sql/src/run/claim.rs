@@ -28,6 +28,7 @@ impl Opened {
             Some(groups) => self.claim_both(on, groups, limit, free).await?,
         };
         self.join_claimed(on, &mut claimed).await;
+        self.note_crashes(on, &mut claimed).await;
         Ok(claimed)
     }
 

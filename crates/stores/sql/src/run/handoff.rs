@@ -21,6 +21,7 @@ impl Opened {
             let done = on.run("claim named rows", &scripts.claim, &given).await?;
             let mut rows = self.read_claimed(done, None);
             self.join_claimed(on, &mut rows).await;
+            self.note_crashes(on, &mut rows).await;
             let got: HashSet<&RowId> = rows.iter().map(|row| &row.lease.id).collect();
             let left: Vec<RowId> = part.iter().filter(|id| !got.contains(id)).cloned().collect();
             taken.rows.extend(rows);

@@ -28,6 +28,7 @@ impl Opened {
             }
         }
         self.record_late(on, moves, &answers).await?;
+        self.forgive(on, moves, &answers).await;
         let untried = |settlement: &&Settlement| {
             matches!(settlement.transition, Transition::Deferred | Transition::Released)
         };

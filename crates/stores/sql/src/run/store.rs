@@ -98,6 +98,10 @@ impl<T: SqlTable> Store for SqlStore<T> {
         self.opened().load(self.database(), leases).await
     }
 
+    async fn begin(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+        self.opened().begin(self.database(), begun, others).await
+    }
+
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         self.opened().settle(self.database(), moves).await
     }

@@ -228,12 +228,15 @@ fn duplicate_finding(columns: &str, values: u64) -> Finding {
 
 fn own_tables_finding(dialect: Dialect, there: bool) -> Finding {
     if there {
-        return ok("locks, pauses and suppressions are kept in the database, for all instances".to_owned());
+        return ok(
+            "locks, pauses, suppressions and crashes are kept in the database, for all instances".to_owned()
+        );
     }
     Finding {
         level: Level::Warning,
         text:
-            "without our own tables every instance runs the singleton duties, no lane can be paused, and no recipient suppressed"
+            "without our own tables every instance runs the singleton duties, no lane can be paused, no recipient suppressed, and a row that \
+             kills its workers is tried without end"
                 .into(),
         mend: Some(own::create(dialect).join(";\n")),
     }

@@ -219,8 +219,16 @@ fn scripts(program: &Program) -> Vec<(String, &Script)> {
     }
     all.extend(program.extend.as_ref().map(|script| ("extend".to_owned(), script)));
     all.extend(program.stamp.as_ref().map(|script| ("stamp".to_owned(), script)));
-    all.extend(program.reclaim_dead.as_ref().map(|script| ("reclaim, dead".to_owned(), script)));
-    all.extend(program.reclaim.as_ref().map(|script| ("reclaim".to_owned(), script)));
+    all.push(("leases that still hold".to_owned(), &program.standing_leases));
+    if let Some(reclaim) = &program.reclaim {
+        all.extend([
+            ("look for expired leases".to_owned(), &reclaim.look),
+            ("reclaim, free".to_owned(), &reclaim.free),
+            ("reclaim, spared".to_owned(), &reclaim.spared),
+            ("reclaim, charged".to_owned(), &reclaim.charged),
+            ("reclaim, dead".to_owned(), &reclaim.dead),
+        ]);
+    }
     all.extend(program.spent.as_ref().map(|script| ("spent".to_owned(), script)));
     for (index, script) in program.sweeps.iter().enumerate() {
         all.push((format!("sweep {}", index + 1), script));

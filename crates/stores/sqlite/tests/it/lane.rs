@@ -106,16 +106,17 @@ async fn claims_are_exclusive_under_eight_claimers_of_three_processes_worth_of_w
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn m07_expired_leases_go_back_or_end() {
+async fn m07_begun_rows_go_back_with_an_attempt_spent_and_held_ones_come_back_free() {
     let file = File::new();
     let store = file.mail_store().await;
     file.insert_mails(3).await;
-    claim(&store, 3).await;
+    let claimed = claim(&store, 3).await;
+    store.begin(&[claimed[0].lease.clone()], &[]).await.expect("begin");
     file.run("UPDATE mail_outbox SET lease_until = '2001-01-01T00:00:00.000Z' WHERE id < 3").await;
     file.run("UPDATE mail_outbox SET retry_count = 4 WHERE id = 2").await;
-    assert_eq!(store.reclaim(10).await.expect("reclaim"), Reclaimed { retried: 1, dead: 1 });
+    assert_eq!(store.reclaim(10).await.expect("reclaim"), Reclaimed { retried: 1, dead: 0, free: 1 });
     let rows = "SELECT group_concat(id || status || retry_count) FROM mail_outbox";
-    assert_eq!(file.text(rows).await.as_deref(), Some("1queued1,2failed5,3dispatching0"));
+    assert_eq!(file.text(rows).await.as_deref(), Some("1queued1,2queued4,3dispatching0"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -73,7 +73,7 @@ async fn look(file: &File, program: &postrider_sql::Program) {
         ("standing", &handoff.standing, None),
         ("next due", &program.next_due, Some("deliver_free")),
         ("spent", program.spent.as_ref().expect("it counts"), Some("deliver_spent3_own")),
-        ("reclaim", program.reclaim.as_ref().expect("it has leases"), Some("deliver_lease")),
+        ("reclaim", &program.reclaim.as_ref().expect("it has leases").look, Some("deliver_lease")),
     ];
     // Those of QUEUED that have no mark; those to be tried again that have none, or an old one.
     let offers = ["deliver_offer (", "deliver_offer2 (", "deliver_queued2 ("];

@@ -1,0 +1,93 @@
+//! Rows whose delivery has begun, and what becomes of rows whose worker is gone.
+
+use postrider_contract::{CRASHED, Crash, LEASE_EXPIRED, Transition};
+use postrider_rows::{Row, crash, lease_end};
+use postrider_seams::store::{Held, Reclaimed};
+use postrider_seams::{Lease, RowId, Value};
+
+use crate::store::MemoryStore;
+use crate::table::Table;
+
+impl MemoryStore {
+    /// From now on exactly these are begun; answers which of the first still hold their lease.
+    pub(crate) fn begin_rows(&self, begun: &[Lease], others: &[Lease]) -> Vec<Held> {
+        let now = self.table.now();
+        let mut table = self.table.lock();
+        let list: Vec<Lease> = begun.iter().chain(others).cloned().collect();
+        table.begun.insert((self.stage, self.worker.clone()), list);
+        let is_held = |lease: &Lease| {
+            table.rows.get(&lease.id).is_some_and(|row| self.holds(row, lease) && !self.has_run_out(row, now))
+        };
+        begun.iter().map(|lease| if is_held(lease) { Held::Held } else { Held::Lost }).collect()
+    }
+
+    pub(crate) fn reclaim_rows(&self, limit: u32) -> Reclaimed {
+        let now = self.table.now();
+        let mut table = self.table.lock();
+        self.stamp_rows(&mut table, limit, now);
+        let expired = self.choose(&table, &self.claimed_states(), limit, |row| self.has_run_out(row, now));
+        let mut reclaimed = Reclaimed::default();
+        for id in expired {
+            if self.is_begun(&table, &id) {
+                let crash = self.count_crash(&mut table, &id);
+                *(if crash == Crash::Dead { &mut reclaimed.dead } else { &mut reclaimed.retried }) += 1;
+            } else {
+                self.give_back(&mut table, &id);
+                reclaimed.free += 1;
+            }
+        }
+        reclaimed
+    }
+
+    fn has_run_out(&self, row: &Row, now: i64) -> bool {
+        lease_end(self.contract(), self.stage(), row).is_some_and(|end| end < now)
+    }
+
+    /// Claims of other programs that left no time get the time at which they are first seen.
+    fn stamp_rows(&self, table: &mut Table, limit: u32, now: i64) {
+        let (contract, stage) = (self.contract(), self.stage());
+        let Some(column) = contract.stamped(stage) else { return };
+        let unstamped = |row: &Row| lease_end(contract, stage, row).is_none();
+        for id in self.choose(table, &self.claimed_states(), limit, unstamped) {
+            let mut row = table.rows[&id].clone();
+            row.insert(column.to_owned(), Value::Int(now));
+            table.write(contract, &id, row);
+        }
+    }
+
+    /// Had its worker begun to deliver it, under the very lease that the row has now?
+    fn is_begun(&self, table: &Table, id: &RowId) -> bool {
+        let lease = Lease { id: id.clone(), fence: self.fence(&table.rows[id]) };
+        let lists = table.begun.iter().filter(|((stage, _), _)| *stage == self.stage);
+        lists.into_iter().any(|(_, begun)| begun.contains(&lease))
+    }
+
+    fn count_crash(&self, table: &mut Table, id: &RowId) -> Crash {
+        let (contract, stage) = (self.contract(), self.stage());
+        let place = (self.stage, id.clone());
+        let crashes = table.crashes.get(&place).copied().unwrap_or(0);
+        let crash = crash(contract, stage, &table.rows[id], crashes);
+        table.crashes.insert(place.clone(), crashes + 1);
+        let ids = std::slice::from_ref(id);
+        match crash {
+            Crash::Charged => {
+                let back = contract.reclaim_move(stage, stage.retry);
+                self.make_moves(table, ids, &back, Some(LEASE_EXPIRED));
+            }
+            Crash::Spared => self.give_back(table, id),
+            Crash::Dead => {
+                table.crashes.remove(&place);
+                let dead = contract.reclaim_move(stage, stage.dead);
+                self.make_moves(table, ids, &dead, Some(CRASHED));
+            }
+        }
+        crash
+    }
+
+    fn give_back(&self, table: &mut Table, id: &RowId) {
+        let now = self.table.now();
+        self.spend(table, id, now, true);
+        let back = self.contract().lease_move(self.stage(), Transition::Released);
+        self.make_moves(table, std::slice::from_ref(id), &back, None);
+    }
+}

@@ -1,0 +1,213 @@
+//! Marks rows as begun, and takes back rows whose worker is gone: those that it had begun are counted.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use postrider_contract::Crash;
+use postrider_seams::row::{Claimed, Lease, RowId, Value};
+use postrider_seams::store::{Error, Held, Reclaimed, Settlement};
+
+use super::claim::taken_from;
+use super::sweep::moved;
+use super::{Opened, Run};
+use crate::bind::{self, Given};
+use crate::own::begun as own;
+use crate::{ReclaimScripts, Script};
+
+/// Rows held here that crashes are counted against.
+#[derive(Debug, Default)]
+pub(super) struct Crashed(Mutex<HashSet<RowId>>);
+
+impl Crashed {
+    fn lock(&self) -> MutexGuard<'_, HashSet<RowId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A lease as the lists keep it: the key, then the fence, as text.
+type Mark = Vec<Option<String>>;
+
+fn mark(lease: &Lease) -> Mark {
+    let fence = lease.fence.iter().cloned().map(|value| bind::text(value).map(plain));
+    std::iter::once(Some(lease.id.to_string())).chain(fence).collect()
+}
+
+/// A time as every statement of a database would print it: some print zeros at the end, some do not.
+fn plain(text: String) -> String {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// What a look for expired leases says of one row.
+struct Expired {
+    lease: Lease,
+    last: bool,
+    limit: u32,
+}
+
+impl Opened {
+    fn place(&self) -> Value {
+        Value::Text(self.program.place.clone())
+    }
+
+    /// The list is written and the leases are checked at once: a mark of a row that is lost does no harm.
+    pub async fn begin(&self, on: &impl Run, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
+        let marks: Vec<Mark> = begun.iter().chain(others).map(mark).collect();
+        let (written, standing) =
+            tokio::join!(biased; self.write_marks(on, &marks), self.still_held(on, begun));
+        written?;
+        let standing = standing?;
+        let held = |lease: &Lease| if standing.contains(&lease.id) { Held::Held } else { Held::Lost };
+        Ok(begun.iter().map(held).collect())
+    }
+
+    /// Without our own tables nothing is marked, and no crash is counted.
+    async fn write_marks(&self, on: &impl Run, marks: &[Mark]) -> Result<(), Error> {
+        let mut args = vec![self.place(), Value::Text(self.marks.to_string())];
+        if marks.is_empty() {
+            return on.ask("remove marks of begun rows", own::clear(on.dialect()), args).await.map(|_| ());
+        }
+        let list = serde_json::to_string(marks).expect("lists of texts are JSON");
+        args.push(Value::Text(list));
+        on.ask("mark rows as begun", own::write(on.dialect()), args).await.map(|_| ())
+    }
+
+    async fn still_held(&self, on: &impl Run, leases: &[Lease]) -> Result<HashSet<RowId>, Error> {
+        let mut sorted: Vec<&Lease> = leases.iter().collect();
+        sorted.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        let mut standing = HashSet::with_capacity(leases.len());
+        for part in sorted.chunks(self.batch) {
+            let given = Given::leases(on.owner(), part.to_vec());
+            standing.extend(on.run("check leases", &self.program.standing_leases, &given).await?.keys());
+        }
+        Ok(standing)
+    }
+
+    /// How often the worker of each row died while it delivered the row.
+    async fn crashes(&self, on: &impl Run) -> Result<HashMap<String, u32>, Error> {
+        let rows = on.look("read crashes", own::crashes(on.dialect()), vec![self.place()]).await?;
+        let read = |row: Vec<Value>| match row.as_slice() {
+            [Value::Text(id), crashes] => Some((id.clone(), count(crashes))),
+            _ => None,
+        };
+        Ok(rows.unwrap_or_default().into_iter().filter_map(read).collect())
+    }
+
+    /// The rows are claimed by now: where their crashes can't be read they go as if there were none.
+    pub(super) async fn note_crashes(&self, on: &impl Run, claimed: &mut [Claimed]) {
+        if claimed.is_empty() {
+            return;
+        }
+        match self.crashes(on).await {
+            Ok(crashes) if crashes.is_empty() => {}
+            Ok(crashes) => {
+                for row in claimed {
+                    row.crashes = crashes.get(&row.lease.id.to_string()).copied().unwrap_or(0);
+                    if row.crashes > 0 {
+                        self.crashed.lock().insert(row.lease.id.clone());
+                    }
+                }
+            }
+            Err(error) => tracing::warn!(%error, "it is not known which of the claimed rows have crashed"),
+        }
+    }
+
+    /// A delivery that was completed clears the row's crashes. Those that stay are cleared by the next delivery.
+    pub(super) async fn forgive(&self, on: &impl Run, moves: &[Settlement], answers: &[Held]) {
+        if self.crashed.lock().is_empty() {
+            return;
+        }
+        for (settlement, answer) in moves.iter().zip(answers) {
+            let id = &settlement.lease.id;
+            let completed = settlement.transition.ends_a_try() && *answer == Held::Held;
+            if self.crashed.lock().remove(id) && completed {
+                let args = vec![self.place(), Value::Text(id.to_string())];
+                if let Err(error) = on.ask("clear crashes", own::forgive(on.dialect()), args).await {
+                    tracing::warn!(%id, %error, "the crashes of a row could not be cleared");
+                }
+            }
+        }
+    }
+
+    pub(super) async fn forget_marks(&self, on: &impl Run) -> Result<(), Error> {
+        for statement in own::forget(on.dialect()) {
+            on.ask("remove old marks", statement, Vec::new()).await?;
+        }
+        Ok(())
+    }
+
+    pub async fn reclaim(&self, on: &impl Run, limit: u32) -> Result<Reclaimed, Error> {
+        let stamp = self.program.stamp.as_ref();
+        moved(on, "note when claims without a time were seen", stamp, limit).await?;
+        let Some(scripts) = &self.program.reclaim else { return Ok(Reclaimed::default()) };
+        let given = Given::limit(on.owner(), limit);
+        let rows = on.run("look for expired leases", &scripts.look, &given).await?.into_rows();
+        let expired: Vec<Expired> = rows.into_iter().filter_map(|row| self.expired(row)).collect();
+        if expired.is_empty() {
+            return Ok(Reclaimed::default());
+        }
+        let begun = self.begun(on).await?;
+        let crashes = if begun.is_empty() { HashMap::new() } else { self.crashes(on).await? };
+        let mut parts: [Vec<RowId>; 4] = Default::default();
+        for row in expired {
+            let crashed = crashes.get(&row.lease.id.to_string()).copied().unwrap_or(0);
+            let part = match Crash::of(&self.stage, crashed, row.last, row.limit) {
+                _ if !begun.contains(&mark(&row.lease)) => 0,
+                Crash::Spared => 1,
+                Crash::Charged => 2,
+                Crash::Dead => 3,
+            };
+            parts[part].push(row.lease.id);
+        }
+        self.take_back(on, scripts, parts).await
+    }
+
+    async fn take_back(
+        &self,
+        on: &impl Run,
+        scripts: &ReclaimScripts,
+        [free, spared, charged, dead]: [Vec<RowId>; 4],
+    ) -> Result<Reclaimed, Error> {
+        let untried = free.clone();
+        let free = self.take_back_part(on, "take back rows", &scripts.free, free).await?;
+        let spared = self.take_back_part(on, "take back begun rows", &scripts.spared, spared).await?;
+        let charged = self.take_back_part(on, "take back begun rows", &scripts.charged, charged).await?;
+        let dead = self.take_back_part(on, "end rows that kill their workers", &scripts.dead, dead).await?;
+        self.refund(on, untried).await;
+        Ok(Reclaimed { free, retried: spared + charged, dead })
+    }
+
+    async fn take_back_part(
+        &self,
+        on: &impl Run,
+        doing: &str,
+        script: &Script,
+        mut ids: Vec<RowId>,
+    ) -> Result<u64, Error> {
+        ids.sort_unstable();
+        let mut taken = 0;
+        for part in ids.chunks(self.batch) {
+            taken += on.run(doing, script, &Given::ids(on.owner(), part.to_vec())).await?.moved();
+        }
+        Ok(taken)
+    }
+
+    fn expired(&self, mut row: Vec<Value>) -> Option<Expired> {
+        let lease = bind::lease(&self.program.layout, |at| taken_from(&mut row, at))?;
+        let at = self.program.layout.fences + 1;
+        let last = count(&taken_from(&mut row, at)) == 1;
+        Some(Expired { lease, last, limit: count(&taken_from(&mut row, at + 1)) })
+    }
+
+    /// What the workers of this table have begun.
+    async fn begun(&self, on: &impl Run) -> Result<HashSet<Mark>, Error> {
+        let lists =
+            on.ask("read which rows were begun", own::lists(on.dialect()), vec![self.place()]).await?;
+        let texts = lists.unwrap_or_default().into_iter().flatten();
+        let read = |text: Value| serde_json::from_str::<Vec<Mark>>(text.as_text()?).ok();
+        Ok(texts.filter_map(read).flatten().collect())
+    }
+}
+
+fn count(value: &Value) -> u32 {
+    u32::try_from(bind::count(value)).unwrap_or(u32::MAX)
+}
