@@ -79,7 +79,9 @@ async fn deliver_runs(runner: &Runner, runs: Vec<Run>, most: usize) {
         }
     }
     let Some(mark) = mark(runner, &mut under).await else {
-        under.into_iter().for_each(|under| finish(runner, under));
+        for under in under {
+            finish(runner, under);
+        }
         return;
     };
     compose_all(runner, &mut under).await;

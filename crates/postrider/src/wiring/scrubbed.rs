@@ -102,10 +102,6 @@ impl Queue for ScrubbedQueue {
         without_secrets(self.0.give_back(receipts, after).await)
     }
 
-    async fn waiting(&self) -> Result<u64, QueueError> {
-        without_secrets(self.0.waiting().await)
-    }
-
     async fn rest(&self) {
         self.0.rest().await;
     }

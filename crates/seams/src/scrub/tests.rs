@@ -16,7 +16,7 @@ const KEY: &str = "SG.a/b+c=d \"e\"é-7Zk2";
 
 #[test]
 fn every_form_of_a_secret_is_removed() {
-    let url: String = KEY.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let url = KEY.bytes().fold(String::new(), |url, byte| url + &format!("%{byte:02X}"));
     assert_eq!(cleaned(KEY, &format!("401 the key {KEY} is wrong")), "401 the key [redacted] is wrong");
     let json = serde_json::to_string(&format!("key {KEY} is wrong")).unwrap();
     assert_eq!(cleaned(KEY, &json), "\"key [redacted] is wrong\"");

@@ -44,7 +44,9 @@ impl Tokens {
             None => by_metadata(web, environment).await?,
         };
         let token = said["access_token"].as_str().map(Secret::new);
-        token.iter().for_each(|token| scrub::register(token.reveal()));
+        if let Some(token) = &token {
+            scrub::register(token.reveal());
+        }
         let token = token.ok_or_else(|| Error::Refused(format!("{TITLE} gave no access token")))?;
         let lasts = Duration::from_secs(said["expires_in"].as_u64().unwrap_or(0));
         *kept = Some((token.clone(), Instant::now() + lasts.saturating_sub(MARGIN)));

@@ -79,9 +79,9 @@ async fn ready_only_when_every_lane_is() {
 
     lanes.lock().unwrap()[1].health = Health::Stalled { reason: "nothing moved for 5m".to_owned() };
     assert_eq!(get(address, "/readyz").await.code, 503);
-    lanes.lock().unwrap()[1].stuck_for = Some(std::time::Duration::from_secs(299));
+    lanes.lock().unwrap()[1].stuck_for = Some(Duration::from_secs(299));
     assert_eq!(get(address, "/healthz").await.code, 200, "a short stall is no reason to restart the process");
-    lanes.lock().unwrap()[1].stuck_for = Some(std::time::Duration::from_mins(5));
+    lanes.lock().unwrap()[1].stuck_for = Some(Duration::from_mins(5));
     let answer = get(address, "/healthz").await;
     assert_eq!((answer.code, answer.body.contains("lane bulk")), (503, true), "{}", answer.body);
 }
@@ -118,7 +118,7 @@ async fn shutdown_ends_the_listener() {
     let (address, stop, running) = served(Arc::default()).await;
     assert_eq!(get(address, "/healthz").await.body, "ok\n");
     stop.send(()).unwrap();
-    tokio::time::timeout(std::time::Duration::from_secs(5), running).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(5), running).await.unwrap().unwrap();
     assert!(TcpStream::connect(address).await.is_err(), "the port is free again");
 }
 

@@ -34,7 +34,7 @@ impl Migration {
         let mut patience = Patience::new(&self.database, "migrate");
         loop {
             match self.try_one(&statement).await {
-                Ok(_) => return Ok(Some(statement)),
+                Ok(()) => return Ok(Some(statement)),
                 Err(cause) if error::is_already_there(&cause) => return Ok(None),
                 Err(cause) if error::is_duplicate(&cause) => return Ok(Some(migrate::not_made(&statement))),
                 Err(cause) => patience.wait(cause).await?,

@@ -94,11 +94,7 @@ impl Refusal {
 
     /// Does the relay take no more recipients in this transaction, of which it took some?
     pub(crate) fn is_full(&self) -> bool {
-        match (self.code, self.enhanced) {
-            (452, None) => true,
-            (_, Some(Enhanced(4 | 5, 5, 3))) => true,
-            _ => false,
-        }
+        matches!((self.code, self.enhanced), (452, None) | (_, Some(Enhanced(4 | 5, 5, 3))))
     }
 
     /// Is the recipient, or the message, refused for good?

@@ -224,7 +224,7 @@ fn tsids_are_crockford_and_sort_by_time() {
 #[test]
 fn j01_an_id_past_the_range_of_its_millisecond_carries_into_time_not_into_the_process() {
     let (millis, process) = (7_u64, 1023_u64);
-    let last = millis << 22 | process << 12 | 4094;
+    let last = millis << 22 | process << 12 | 0xffe;
     assert_eq!(tsid::following(last), last + 1);
     assert_eq!(tsid::following(last + 1), (millis + 1) << 22 | process << 12);
 }

@@ -117,9 +117,8 @@ impl<C: Connect> Inner<C> {
     async fn open_until(&self, end: Instant) -> Result<Live<C::Connection>, C::Error> {
         let mut pauses = PAUSES.into_iter();
         loop {
-            let opened = match timeout_at(end, self.open()).await {
-                Ok(opened) => opened,
-                Err(_) => return Err(self.connect.no_connection()),
+            let Ok(opened) = timeout_at(end, self.open()).await else {
+                return Err(self.connect.no_connection());
             };
             match opened {
                 Err(error) if self.connect.comes_back(&error) => {

@@ -27,13 +27,12 @@ impl<'a> SmallDisk<'a> {
         let mut size = 0;
         while block > 0 {
             let file = std::fs::OpenOptions::new().create(true).append(true).open(&filler).expect("a file");
-            match std::io::Write::write_all(&mut &file, &vec![0; block]) {
-                Ok(()) => size += block,
-                Err(_) => {
-                    let kept = file.metadata().expect("about it").len();
-                    size = usize::try_from(kept).expect("it is small");
-                    block /= 2;
-                }
+            if std::io::Write::write_all(&mut &file, &vec![0; block]).is_ok() {
+                size += block;
+            } else {
+                let kept = file.metadata().expect("about it").len();
+                size = usize::try_from(kept).expect("it is small");
+                block /= 2;
             }
         }
         assert!(size > 0);

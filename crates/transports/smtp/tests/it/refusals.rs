@@ -1,7 +1,5 @@
 //! Who is to blame: the row, the relay for now, or us (rules G1 and G3).
 
-use std::time::Duration;
-
 use postrider_seams::{Transport, Value, transport};
 
 use crate::relay::{Act, Relay, commands, hear, hello, say, script, text};
