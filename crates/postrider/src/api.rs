@@ -60,9 +60,12 @@ pub fn start(desk: &Arc<Desk>, engine: &Engine) -> Option<Api> {
     let control = Control { handle: engine.handle(), desk: Arc::clone(desk), tables: Mutex::default() };
     let limit = usize::try_from(desk.settings.server.payload_limit).unwrap_or(usize::MAX);
     let limits = Limits::default();
-    let api =
-        Api::new(Arc::new(control), Limits { body: limits.body.max(limit.saturating_mul(2)), ..limits })
-            .with_mailroom(Room::open(desk));
+    let bodies = usize::try_from(desk.settings.server.body_budget).unwrap_or(usize::MAX);
+    let api = Api::new(
+        Arc::new(control),
+        Limits { body: limits.body.max(limit.saturating_mul(2)), bodies, ..limits },
+    )
+    .with_mailroom(Room::open(desk));
     tokio::spawn(open(Arc::clone(desk), store, api.clone()));
     Some(api)
 }

@@ -8,6 +8,7 @@ mod cli;
 mod clocks;
 mod commands;
 mod demo;
+mod descriptors;
 mod emails;
 mod failure;
 mod first_key;

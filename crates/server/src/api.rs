@@ -23,6 +23,7 @@ mod params;
 mod pools;
 mod problem;
 mod reference;
+mod room;
 mod rows;
 mod schemas;
 mod sound;
@@ -47,6 +48,7 @@ pub use problem::Problem;
 
 use self::admit::{Recent, admit};
 pub(crate) use self::admit::{refuse_method, refuse_unknown};
+use self::room::Budget;
 use crate::console::{self, guard_data};
 use crate::guesses::{Guesses, who};
 use crate::overview::Sampler;
@@ -64,6 +66,7 @@ pub struct Api {
     recent: Arc<Recent>,
     guesses: Arc<Guesses>,
     limits: Limits,
+    budget: Budget,
 }
 
 /// How large a request may be.
@@ -75,11 +78,13 @@ pub struct Limits {
     pub batch_body: usize,
     /// Entries of a batch.
     pub batch: usize,
+    /// Bytes of all bodies together.
+    pub bodies: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { body: 2 << 20, batch_body: 32 << 20, batch: 1000 }
+        Self { body: 2 << 20, batch_body: 32 << 20, batch: 1000, bodies: 64 << 20 }
     }
 }
 
@@ -95,6 +100,7 @@ impl Api {
             recent: Arc::default(),
             guesses: Arc::default(),
             limits,
+            budget: Budget::new(limits.bodies.max(limits.batch_body).max(limits.body)),
         }
     }
 

@@ -15,5 +15,5 @@ mod rows;
 
 pub use api::{Api, LaneControl, LaneMake};
 pub use figures::{Figures, FiguresError};
-pub use listener::{BindError, Listener, Metrics};
+pub use listener::{BindError, ConnectionLimits, Listener, Metrics};
 pub use ready::Lanes;

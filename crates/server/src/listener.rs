@@ -1,4 +1,8 @@
-//! The listener: bound before anything starts, so that a taken port is an error at once.
+//! The listener: bound before anything starts, so that a taken port is an error at once. Connections have limits of number and time.
+
+mod accept;
+mod connections;
+mod patient;
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,12 +15,14 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 
+use self::connections::Connections;
 use crate::Figures;
 use crate::api::{Api, Problem, refuse_method, refuse_unknown};
 use crate::ready::{Lanes, Ready, readyz};
+
+pub use self::connections::ConnectionLimits;
 
 /// The text format that Prometheus expects, with its version.
 const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -43,6 +49,7 @@ pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
     stalled_after: Duration,
+    limits: ConnectionLimits,
 }
 
 impl Listener {
@@ -53,13 +60,18 @@ impl Listener {
         };
         let socket = TcpListener::bind(address).await.map_err(refused)?;
         let address = socket.local_addr().map_err(refused)?;
-        Ok(Self { socket, address, stalled_after: STALLED_AFTER })
+        Ok(Self { socket, address, stalled_after: STALLED_AFTER, limits: ConnectionLimits::default() })
     }
 
     /// How long a lane may be stalled before `/healthz` fails; zero: for ever.
     #[must_use]
     pub fn stalled_after(self, stalled_after: Duration) -> Self {
         Self { stalled_after, ..self }
+    }
+
+    #[must_use]
+    pub fn with_limits(self, limits: ConnectionLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// The address really bound: with port 0 the one that the system chose.
@@ -75,15 +87,10 @@ impl Listener {
         api: Option<Api>,
         metrics: Metrics,
         shutdown: impl Future<Output = ()> + Send + 'static,
-    ) -> io::Result<()> {
+    ) {
         let liveness = Liveness { lanes: Arc::clone(&lanes), stalled_after: self.stalled_after };
-        let routes = routes(liveness, lanes, figures, api, metrics)
-            .into_make_service_with_connect_info::<SocketAddr>();
-        // Answers are written whole: nothing is gained by holding their last part back.
-        let socket = self.socket.tap_io(|stream| {
-            stream.set_nodelay(true).ok();
-        });
-        axum::serve(socket, routes).with_graceful_shutdown(shutdown).await
+        let routes = routes(liveness, lanes, figures, api, metrics);
+        accept::serve(self.socket, routes, Connections::new(self.limits), shutdown).await;
     }
 }
 

@@ -15,6 +15,7 @@ use super::Desk;
 use crate::api;
 use crate::cli::RunArgs;
 use crate::clocks;
+use crate::descriptors;
 use crate::emails::files;
 use crate::failure::Failure;
 use crate::lag;
@@ -34,9 +35,11 @@ pub async fn run(mut desk: Desk, args: &RunArgs) -> Result<(), Failure> {
     }
     let mut signals = Signals::new()?;
     let figures = Figures::install()?;
+    let limits = descriptors::for_connections(desk.settings.server.connections);
     let listener = match desk.settings.server.listen {
         Some(address) => {
-            Some(Listener::bind(address).await?.stalled_after(desk.settings.server.stalled_after))
+            let listener = Listener::bind(address).await?.with_limits(limits);
+            Some(listener.stalled_after(desk.settings.server.stalled_after))
         }
         None => None,
     };
@@ -202,9 +205,7 @@ fn serve(
         let shutdown = async {
             let _ = stopped.await;
         };
-        if let Err(error) = listener.serve(lanes, figures, api, metrics, shutdown).await {
-            tracing::error!(%error, "the listener ended");
-        }
+        listener.serve(lanes, figures, api, metrics, shutdown).await;
     });
     stop
 }

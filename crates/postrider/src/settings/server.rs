@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use postrider_server::Metrics;
+use postrider_server::{ConnectionLimits, Metrics};
 
 use super::mistake::suggest;
 use super::reader::{Found, Reader};
@@ -22,6 +22,10 @@ pub struct Server {
     pub api: ApiStore,
     /// The most bytes of a job's payload.
     pub payload_limit: u64,
+    /// Connections that the listener keeps open.
+    pub connections: ConnectionLimits,
+    /// Bytes of all request bodies together.
+    pub body_budget: u64,
     /// How long the audit log is kept; for ever, unless said.
     pub audit_retention: Option<Duration>,
     /// How long a secret is remembered that a reference led to.
@@ -47,6 +51,8 @@ impl Default for Server {
             metrics: Metrics::Open,
             api: ApiStore::OfJobs,
             payload_limit: 1 << 20,
+            connections: ConnectionLimits::default(),
+            body_budget: 64 << 20,
             audit_retention: None,
             secret_ttl: postrider_secrets::TTL,
         }
@@ -73,6 +79,15 @@ impl Server {
         }
         if let Some(limit) = reader.bytes("payload_limit", 1..=(16 << 20)) {
             server.payload_limit = limit;
+        }
+        if let Some(total) = reader.count("connections", 8..=100_000) {
+            server.connections.total = total as usize;
+        }
+        if let Some(per_address) = reader.count("connections_per_address", 1..=100_000) {
+            server.connections.per_address = per_address as usize;
+        }
+        if let Some(budget) = reader.bytes("body_budget", (32 << 20)..=(16 << 30)) {
+            server.body_budget = budget;
         }
         let days = Duration::from_hours(24);
         server.audit_retention = reader.duration("audit_retention", days..=days * 36_500);

@@ -1,5 +1,6 @@
 //! The API of the real binary: its tables, its first key, and what stays open.
 
+mod flood;
 mod rows;
 mod search;
 

@@ -8,7 +8,7 @@ use postrider_hub::account::{AccountChange, NewAccount, Regenerate, ServiceAccou
 use postrider_hub::page::{Page, PageQuery};
 use serde::Deserialize;
 
-use super::admit::Caller;
+use super::admit::{ByAdmin, Caller};
 use super::body::{Body, MaybeBody};
 use super::once::{Keyed, Once, once};
 use super::params::{Form, Id, Params, check};
@@ -51,7 +51,7 @@ pub async fn list(
         (status = 200, description = "The same request was made before: its account, without the secret", body = ShownAccount)))]
 pub async fn create(
     State(api): State<Api>,
-    caller: Caller,
+    ByAdmin(caller): ByAdmin,
     Keyed { new, request }: Keyed<NewAccount>,
 ) -> Result<(StatusCode, Json<ShownAccount>), Problem> {
     let (hub, actor) = (api.hub()?, caller.at_least(Role::Admin)?);
@@ -81,7 +81,7 @@ pub async fn get(
     request_body = AccountChange, responses((status = 200, description = "The account", body = ServiceAccount)))]
 pub async fn put(
     State(api): State<Api>,
-    caller: Caller,
+    ByAdmin(caller): ByAdmin,
     Id(id): Id,
     Body(what): Body<AccountChange>,
 ) -> Result<Json<ServiceAccount>, Problem> {
@@ -94,7 +94,7 @@ pub async fn put(
     responses((status = 200, description = "The account", body = ShownAccount)))]
 pub async fn regenerate(
     State(api): State<Api>,
-    caller: Caller,
+    ByAdmin(caller): ByAdmin,
     Id(id): Id,
     MaybeBody(with): MaybeBody<Regenerate>,
 ) -> Result<Json<ShownAccount>, Problem> {

@@ -48,6 +48,30 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
+/// Callers whose role is checked before the body is read: nothing is taken in from who may not send it.
+macro_rules! checked_callers {
+    ($($name:ident: $check:ident($role:ident)),* $(,)?) => {$(
+        pub struct $name(pub Caller);
+
+        impl<S: Send + Sync> FromRequestParts<S> for $name {
+            type Rejection = Problem;
+
+            async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+                let caller = Caller::from_request_parts(parts, state).await?;
+                caller.$check(Role::$role)?;
+                Ok(Self(caller))
+            }
+        }
+    )*};
+}
+
+checked_callers! {
+    ByProducer: at_least(Producer),
+    ByOperator: at_least(Operator),
+    ByAdmin: at_least(Admin),
+    ByOperatorOfAll: of_all_clients(Operator),
+}
+
 /// Longer than any look-up of a key takes.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// So long after the last time somebody may read while the database is away.
@@ -167,10 +191,15 @@ pub async fn admit(State(api): State<Api>, mut request: Request, next: Next) -> 
                 return problem.into_response();
             }
             request.extensions_mut().insert(actor);
+            // Held until the answer is made.
+            let room = api.budget.share();
+            request.extensions_mut().insert(room.clone());
             if let Some(pass) = Pass::of(request.headers()) {
                 request.extensions_mut().insert(pass);
             }
-            next.run(request).await
+            let answer = next.run(request).await;
+            drop(room);
+            answer
         }
         Err(problem) => problem.into_response(),
     }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::admit::Caller;
+use super::admit::ByProducer;
 use super::body::{BatchBody, parsed};
 use super::cloud::traced;
 use super::jobs::{idempotency_key, traceparent};
@@ -77,7 +77,7 @@ pub struct EventOutcome {
     responses((status = 200, description = "What came of each", body = BatchOutcome)))]
 pub async fn create_jobs(
     State(api): State<Api>,
-    caller: Caller,
+    ByProducer(caller): ByProducer,
     headers: HeaderMap,
     BatchBody(NewJobs { jobs }): BatchBody<NewJobs>,
 ) -> Result<Response, Problem> {
@@ -119,7 +119,7 @@ pub async fn create_jobs(
     responses((status = 200, description = "What came of each", body = EventBatchOutcome)))]
 pub async fn create_events(
     State(api): State<Api>,
-    caller: Caller,
+    ByProducer(caller): ByProducer,
     key: Key,
     headers: HeaderMap,
     BatchBody(events): BatchBody<Vec<Box<RawValue>>>,

@@ -8,7 +8,9 @@ use axum::http::{HeaderMap, StatusCode, header};
 use futures::StreamExt as _;
 use postrider_hub::Fault;
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
+use super::room::Room;
 use super::sound::Sound;
 use super::strict::Strict;
 use super::{Api, Problem};
@@ -86,6 +88,7 @@ pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
     let length = length.and_then(|length| length.parse::<usize>().ok());
     // Who asks first has not sent it yet, and does not.
     let asks = request.headers().contains_key(header::EXPECT);
+    let room = request.extensions().get::<Room>().cloned();
     let mut body = request.into_body().into_data_stream();
     if length.is_some_and(|length| length > limit) {
         if !asks {
@@ -95,17 +98,47 @@ pub(crate) async fn taken(request: Request, limit: usize) -> Result<Bytes, Probl
     }
     // What is only promised takes no room.
     let mut bytes = Vec::new();
-    while let Some(part) = body.next().await {
+    let start = Instant::now();
+    while let Some(part) = next(&mut body, start, bytes.len()).await? {
         let unread = |_| Problem::new(StatusCode::BAD_REQUEST, "the body could not be read to its end");
         let part = part.map_err(unread)?;
         if bytes.len() + part.len() > limit {
             drain(&mut body).await;
             return Err(too_large());
         }
+        if let Some(Err(full)) = room.as_ref().map(|room| room.grow_to(bytes.len() + part.len())) {
+            drain(&mut body).await;
+            return Err(full);
+        }
+        if bytes.len() > STEP && bytes.capacity() - bytes.len() < part.len() {
+            // Doubling a large body would take twice what its budget counts.
+            bytes.reserve_exact(part.len().max(STEP));
+        }
         bytes.extend_from_slice(&part);
     }
     Ok(bytes.into())
 }
+
+/// The next part of a body, which must come within [`PART_WITHIN`], and fast enough over all.
+async fn next(
+    body: &mut BodyDataStream,
+    start: Instant,
+    read: usize,
+) -> Result<Option<Result<Bytes, axum::Error>>, Problem> {
+    let seconds = u64::try_from(read / SLOWEST).unwrap_or(u64::MAX);
+    let over = start + BODY_WITHIN + Duration::from_secs(seconds.min(3600));
+    let late = over.min(Instant::now() + PART_WITHIN);
+    let too_slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body came too slowly, or stopped");
+    tokio::time::timeout_at(late, body.next()).await.map_err(too_slow)
+}
+
+/// Between two parts of a body.
+const PART_WITHIN: Duration = Duration::from_secs(10);
+/// For the whole of it, and a second more for each so many bytes.
+const BODY_WITHIN: Duration = Duration::from_secs(30);
+const SLOWEST: usize = 16 << 10;
+/// What a large body grows by.
+const STEP: usize = 256 << 10;
 
 /// What is refused is taken off the wire all the same, within bounds: who still writes it would find the connection closed,
 /// and not the answer.

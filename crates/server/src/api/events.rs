@@ -10,7 +10,7 @@ use postrider_hub::page::{Page, PageQuery};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::admit::Caller;
+use super::admit::{ByOperator, ByProducer, Caller};
 use super::batch::{EventBatchOutcome, taken_in};
 use super::body::MaybeBody;
 use super::cloud::{CloudBody, traced};
@@ -76,7 +76,7 @@ pub enum TakenIn {
         (status = 200, description = "It was there before: nothing was made. Of a list: what came of each", body = TakenIn)))]
 pub async fn create(
     State(api): State<Api>,
-    caller: Caller,
+    ByProducer(caller): ByProducer,
     key: Key,
     headers: HeaderMap,
     body: CloudBody,
@@ -125,7 +125,7 @@ pub struct Replay {
     responses((status = 200, description = "The new jobs", body = Replayed)))]
 pub async fn replay(
     State(api): State<Api>,
-    caller: Caller,
+    ByOperator(caller): ByOperator,
     key: Key,
     Id(id): Id,
     MaybeBody(replay): MaybeBody<Replay>,

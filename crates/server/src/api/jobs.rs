@@ -11,7 +11,7 @@ use postrider_hub::page::{Page, PageQuery};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::admit::Caller;
+use super::admit::{ByOperator, ByProducer, Caller};
 use super::body::{Body, MaybeBody};
 use super::params::{Form, Id, Params, check, misfit};
 use super::{Api, Problem};
@@ -115,7 +115,7 @@ pub async fn list(
         (status = 200, description = "The same request was made before: its job", body = DispatchJob)))]
 pub async fn create(
     State(api): State<Api>,
-    caller: Caller,
+    ByProducer(caller): ByProducer,
     headers: HeaderMap,
     Body(mut job): Body<NewJob>,
 ) -> Result<Response, Problem> {
@@ -216,7 +216,7 @@ pub struct RetryFilter {
     responses((status = 200, description = "How many", body = Retried)))]
 pub async fn retry_many(
     State(api): State<Api>,
-    caller: Caller,
+    ByOperator(caller): ByOperator,
     MaybeBody(filter): MaybeBody<RetryFilter>,
 ) -> Result<Json<Retried>, Problem> {
     let actor = caller.at_least(Role::Operator)?;

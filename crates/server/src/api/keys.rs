@@ -8,7 +8,7 @@ use postrider_hub::access::{ApiKey, NewKey, REQUESTED, Role, ShownKey};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::admit::Caller;
+use super::admit::{ByAdmin, Caller};
 use super::once::{Keyed, Once, once};
 use super::params::Id;
 use super::{Api, Problem};
@@ -34,7 +34,7 @@ pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<KeyList
         (status = 200, description = "The same request was made before: its key, without what it opens with", body = ApiKey)))]
 pub async fn create(
     State(api): State<Api>,
-    caller: Caller,
+    ByAdmin(caller): ByAdmin,
     Keyed { new, request }: Keyed<NewKey>,
 ) -> Result<Response, Problem> {
     let (hub, actor) = (api.hub()?, caller.at_least(Role::Admin)?);

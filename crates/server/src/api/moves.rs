@@ -14,7 +14,7 @@ use postrider_seams::store;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::admit::Caller;
+use super::admit::{ByOperatorOfAll, Caller};
 use super::body::Body;
 use super::lanes::LaneMake;
 use super::params::Id;
@@ -93,7 +93,7 @@ impl Chosen {
     request_body = Chosen, responses((status = 200, description = "How many", body = MovedRows)))]
 pub async fn requeue(
     state: State<Api>,
-    caller: Caller,
+    ByOperatorOfAll(caller): ByOperatorOfAll,
     id: Id,
     body: Body<Chosen>,
 ) -> Result<Json<MovedRows>, Problem> {
@@ -105,7 +105,7 @@ pub async fn requeue(
     request_body = Chosen, responses((status = 200, description = "How many", body = MovedRows)))]
 pub async fn cancel(
     state: State<Api>,
-    caller: Caller,
+    ByOperatorOfAll(caller): ByOperatorOfAll,
     id: Id,
     body: Body<Chosen>,
 ) -> Result<Json<MovedRows>, Problem> {
@@ -118,7 +118,7 @@ pub async fn cancel(
     request_body = Chosen, responses((status = 200, description = "How many", body = MovedRows)))]
 pub async fn release(
     state: State<Api>,
-    caller: Caller,
+    ByOperatorOfAll(caller): ByOperatorOfAll,
     id: Id,
     body: Body<Chosen>,
 ) -> Result<Json<MovedRows>, Problem> {

@@ -7,7 +7,7 @@ use postrider_hub::access::Role;
 use postrider_hub::page::Page;
 use postrider_hub::pool::{DispatchPool, NewPool, PoolChange};
 
-use super::admit::Caller;
+use super::admit::{ByOperator, Caller};
 use super::body::Body;
 use super::once::{Keyed, Once, once};
 use super::params::{Id, PageParams, Params};
@@ -32,7 +32,7 @@ pub async fn list(
         (status = 200, description = "The same request was made before: its pool", body = DispatchPool)))]
 pub async fn create(
     State(api): State<Api>,
-    caller: Caller,
+    ByOperator(caller): ByOperator,
     Keyed { new, request }: Keyed<NewPool>,
 ) -> Result<(StatusCode, Json<DispatchPool>), Problem> {
     let (hub, actor) = (api.hub()?, caller.at_least(Role::Operator)?);
@@ -54,7 +54,7 @@ pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<J
     request_body = PoolChange, responses((status = 200, description = "The pool", body = DispatchPool)))]
 pub async fn put(
     State(api): State<Api>,
-    caller: Caller,
+    ByOperator(caller): ByOperator,
     Id(id): Id,
     Body(what): Body<PoolChange>,
 ) -> Result<Json<DispatchPool>, Problem> {

@@ -8,7 +8,7 @@ use postrider_hub::schema::PayloadSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::admit::Caller;
+use super::admit::{ByOperatorOfAll, Caller};
 use super::body::Body;
 use super::params::Id;
 use super::{Api, Problem};
@@ -48,7 +48,7 @@ pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<J
     responses((status = 200, description = "The schema", body = PayloadSchema)))]
 pub async fn put(
     State(api): State<Api>,
-    caller: Caller,
+    ByOperatorOfAll(caller): ByOperatorOfAll,
     Id(id): Id,
     Body(new): Body<NewSchema>,
 ) -> Result<Json<PayloadSchema>, Problem> {

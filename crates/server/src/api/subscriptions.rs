@@ -8,7 +8,7 @@ use postrider_hub::event::Replayed;
 use postrider_hub::page::Page;
 use postrider_hub::subscription::{NewSubscription, Subscription};
 
-use super::admit::Caller;
+use super::admit::{ByOperator, Caller};
 use super::body::Body;
 use super::once::{Key, Keyed, Once, once};
 use super::params::{Id, PageParams, Params};
@@ -33,7 +33,7 @@ pub async fn list(
         (status = 200, description = "The same request was made before: its subscription", body = Subscription)))]
 pub async fn create(
     State(api): State<Api>,
-    caller: Caller,
+    ByOperator(caller): ByOperator,
     Keyed { new, request }: Keyed<NewSubscription>,
 ) -> Result<(StatusCode, Json<Subscription>), Problem> {
     let (hub, actor) = (api.hub()?, caller.at_least(Role::Operator)?);
@@ -56,7 +56,7 @@ pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<J
     request_body = NewSubscription, responses((status = 200, description = "The subscription", body = Subscription)))]
 pub async fn put(
     State(api): State<Api>,
-    caller: Caller,
+    ByOperator(caller): ByOperator,
     Id(id): Id,
     Body(what): Body<NewSubscription>,
 ) -> Result<Json<Subscription>, Problem> {

@@ -55,7 +55,7 @@ async fn served(
         let shutdown = async move {
             let _ = stopped.await;
         };
-        listener.serve(source, figures, None, Metrics::Open, shutdown).await.unwrap();
+        listener.serve(source, figures, None, Metrics::Open, shutdown).await;
     });
     (address, stop, running)
 }

@@ -64,6 +64,46 @@ async fn addresses_are_for_operators(site: &Site) {
     }
 }
 
+/// A body that never comes.
+fn endless(key: &str, method: &str, path: &str) -> Request<Body> {
+    let request = Request::builder().method(method).uri(format!("/api/v1{path}"));
+    let request =
+        request.header("authorization", format!("Bearer {key}")).header("content-type", "application/json");
+    let body = Body::from_stream(futures::stream::pending::<Result<Vec<u8>, std::io::Error>>());
+    request.body(body).expect("a request")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_role_is_checked_before_the_body_is_read() {
+    site::sqlite(|site| async move {
+        let desk = Desk::new(&site);
+        let (viewer, _) = site.key(Role::Viewer, &[]).await;
+        for (method, path) in [
+            ("POST", "/dispatch-jobs"),
+            ("POST", "/dispatch-jobs/batch"),
+            ("POST", "/dispatch-jobs/retry"),
+            ("POST", "/events"),
+            ("POST", "/events/batch"),
+            ("POST", "/subscriptions"),
+            ("PUT", "/subscriptions/0000000000000"),
+            ("POST", "/dispatch-pools"),
+            ("PUT", "/dispatch-pools/0000000000000"),
+            ("POST", "/service-accounts"),
+            ("PUT", "/service-accounts/0000000000000"),
+            ("POST", "/service-accounts/0000000000000/regenerate-credentials"),
+            ("PUT", "/schemas/a"),
+            ("POST", "/api-keys"),
+            ("POST", "/emails"),
+            ("POST", "/lanes/dispatch_jobs/requeue"),
+        ] {
+            let asked = desk.ask(endless(&viewer, method, path));
+            let answer = tokio::time::timeout(std::time::Duration::from_secs(5), asked).await;
+            assert_eq!(answer.expect("an answer at once").status, 403, "{method} {path}");
+        }
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_key_cannot_hold_all_streams() {
     site::sqlite(|site| async move {

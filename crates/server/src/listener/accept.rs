@@ -1,0 +1,120 @@
+//! The accept loop: each connection with its limits of time, and a place among all.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tower_service::Service as _;
+
+use super::connections::{Connections, Place};
+use super::patient::Patient;
+
+/// From the end of one request, or the connection's start, to the end of the next request's head.
+const HEAD_WITHIN: Duration = Duration::from_secs(30);
+/// Bytes of a head, and of what is read at once.
+const BUFFER: usize = 64 << 10;
+/// Before the next accept where no descriptor was left.
+const BREATH: Duration = Duration::from_millis(50);
+/// For requests under way at the end. Streams have no end of their own.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Answers until `shutdown` completes, then finishes the requests under way.
+pub async fn serve(
+    socket: TcpListener,
+    routes: Router,
+    connections: Arc<Connections>,
+    shutdown: impl Future<Output = ()>,
+) {
+    let (stop, stopping) = watch::channel(false);
+    let mut shutdown = pin!(shutdown);
+    let mut tasks = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = socket.accept() => accepted,
+            Some(_) = tasks.join_next() => continue,
+            () = &mut shutdown => break,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                // Refused by closing it: an answer would cost what is missing.
+                let Some(place) = connections.admit(peer.ip().to_canonical()) else { continue };
+                tasks.spawn(answer(stream, peer, routes.clone(), place, stopping.clone()));
+            }
+            Err(error) if postrider_seams::is_exhausted(&error) => {
+                tracing::warn!(%error, "a connection could not be accepted: closing one that waits");
+                connections.close_one();
+                tokio::time::sleep(BREATH).await;
+            }
+            // The peer went away before it was accepted.
+            Err(error) => tracing::debug!(%error, "a connection could not be accepted"),
+        }
+    }
+    drop(socket);
+    let _ = stop.send(true);
+    let all = async { while tasks.join_next().await.is_some() {} };
+    if tokio::time::timeout(FAREWELL, all).await.is_err() {
+        tracing::debug!("some requests were not finished in time");
+    }
+}
+
+async fn answer(
+    stream: TcpStream,
+    peer: SocketAddr,
+    routes: Router,
+    place: Place,
+    mut stopping: watch::Receiver<bool>,
+) {
+    // Answers are written whole: nothing is gained by holding their last part back.
+    if stream.set_nodelay(true).is_err() {
+        return;
+    }
+    let service = service_fn(|request: hyper::Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let underway = place.request();
+        let answered = routes.clone().call(request);
+        async move {
+            let response = answered.await?;
+            // The request ends with the last part of its answer.
+            Ok::<_, Infallible>(response.map(|body| {
+                body.map_frame(move |frame| {
+                    let _still = &underway;
+                    frame
+                })
+            }))
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_WITHIN)
+        .max_buf_size(BUFFER)
+        .serve_connection(TokioIo::new(Patient::new(stream)), service);
+    let mut connection = pin!(connection);
+    let mut told = false;
+    let ended: Result<(), hyper::Error> = loop {
+        tokio::select! {
+            ended = connection.as_mut() => break ended,
+            () = place.closed() => return,
+            _ = stopping.wait_for(|stop| *stop), if !told => {
+                told = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, %peer, "a connection ended early");
+    }
+}
