@@ -7,6 +7,7 @@ pub mod callback;
 pub mod email;
 pub mod eml;
 pub mod mail_job;
+pub mod message;
 pub mod null;
 pub mod raw_eml;
 mod recipients;

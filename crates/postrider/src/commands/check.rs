@@ -1,4 +1,4 @@
-//! `check`: what each lane's table guarantees, what it lacks, and the DDL that would mend it. Changes nothing.
+//! `check`: what each lane's table guarantees, what it lacks, and the SQL that would fix it. Changes nothing.
 
 use std::io::Write;
 
@@ -24,6 +24,9 @@ struct Report {
     findings: Vec<Finding>,
     /// DDL to run, in order.
     mend: Vec<String>,
+    /// How many of them, from the first, `migrate` would run.
+    #[serde(skip)]
+    migrates: usize,
 }
 
 pub async fn run(desk: &Desk, args: &CheckArgs) -> Result<(), Failure> {
@@ -45,10 +48,21 @@ pub async fn run(desk: &Desk, args: &CheckArgs) -> Result<(), Failure> {
 
 async fn examine(desk: &Desk, lane: &LaneSettings) -> Report {
     let findings = findings(desk, lane).await;
-    let mut mend: Vec<String> = findings.iter().filter_map(|finding| finding.mend.clone()).collect();
+    let mends: Vec<String> = findings.iter().filter_map(|finding| finding.mend.clone()).collect();
+    // A plan that can't be made is a finding already; `migrate` would then run nothing.
+    let plan = if mends.is_empty() {
+        Vec::new()
+    } else {
+        desk.wiring.migration(lane).plan(Options::default()).await.unwrap_or_default()
+    };
+    let planned =
+        |mend: &String| mend.split(";\n").all(|statement| plan.iter().any(|planned| planned == statement));
+    let (mut mend, by_hand): (Vec<String>, Vec<String>) = mends.into_iter().partition(planned);
     mend.dedup();
+    let migrates = mend.len();
+    mend.extend(by_hand);
     let ok = findings.iter().all(|finding| finding.level != Level::Error);
-    Report { lane: lane.name.clone(), contract: lane.contract.name.clone(), ok, findings, mend }
+    Report { lane: lane.name.clone(), contract: lane.contract.name.clone(), ok, findings, mend, migrates }
 }
 
 /// What a lane's table and target guarantee and lack.
@@ -138,12 +152,25 @@ fn people(out: &mut impl Write, lane: &LaneSettings, report: &Report) -> Result<
             writeln!(out, "           {line}")?;
         }
     }
-    if !report.mend.is_empty() {
-        writeln!(out, "\n-- would mend lane {} (or run: postrider migrate {}):", lane.name, lane.name)?;
-        for statement in &report.mend {
-            writeln!(out, "{};", statement.trim_end_matches([';', '\n']))?;
-        }
-    }
+    let (by_migrate, by_hand) = report.mend.split_at(report.migrates);
+    let name = &lane.name;
+    statements(out, &format!("SQL to fix lane {name} (or run: postrider migrate {name}):"), by_migrate)?;
+    statements(
+        out,
+        &format!("SQL to fix lane {name} by hand (postrider migrate changes no existing column):"),
+        by_hand,
+    )?;
     writeln!(out)?;
+    Ok(())
+}
+
+fn statements(out: &mut impl Write, title: &str, statements: &[String]) -> Result<(), Failure> {
+    if statements.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n-- {title}")?;
+    for statement in statements {
+        writeln!(out, "{};", statement.trim_end_matches([';', '\n']))?;
+    }
     Ok(())
 }

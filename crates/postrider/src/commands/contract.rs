@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use postrider_contract::Contract;
+use postrider_composers::message;
+use postrider_contract::{Contract, Problems};
 use postrider_sql::Dialect;
 use serde_json::json;
 
@@ -65,7 +66,11 @@ fn show(name: &str, as_json: bool) -> Result<(), Failure> {
 fn verify(file: &Path, output: Output) -> Result<(), Failure> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::Misuse(format!("{} can't be read: {error}", file.display())))?;
-    let contract = Contract::parse(&file.display().to_string(), &text)?;
+    let origin = file.display().to_string();
+    let contract = Contract::parse(&origin, &text)?;
+    if let Some(problems) = Problems::new(message::verify(&contract, &origin)) {
+        return Err(problems.into());
+    }
     let (stages, states) = (stages(&contract), contract.states.len());
     let (name, version) = (&contract.name, contract.version.to_string());
     let said = format!("contract {name} {version} is sound: {states} states, stages {}", listed(&stages));

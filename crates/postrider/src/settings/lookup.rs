@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use postrider_composers::message;
 use postrider_contract::{Contract, LaneSettings as Outside, Layer, Problem};
 use postrider_engine::Limits;
 
@@ -184,6 +185,7 @@ impl Search<'_> {
             let (outside, problems) = contract.outside(ENVIRONMENT, self.context.variable);
             problems.iter().for_each(note);
             let contract = Contract::parse_with(&file, &text, &[over, outside.layer])?;
+            message::verify(&contract, &file).iter().for_each(note);
             Ok(problems.is_empty().then_some((contract, outside.lane)))
         });
         read.map_err(|problems| problems.iter().for_each(note)).ok().flatten()

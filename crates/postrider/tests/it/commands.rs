@@ -50,10 +50,10 @@ async fn check_prints_ddl_that_mends() {
     }
     let said = shop.run(&["check"]);
     assert!(said.out.contains("warning") || said.out.contains("error"), "{}", said.out);
-    let (_, ddl) = said.out.split_once("would mend").expect(&said.out);
+    let (_, ddl) = said.out.split_once("SQL to fix").expect(&said.out);
     let (_, ddl) = ddl.split_once('\n').unwrap();
     sqlx::raw_sql(sqlx::AssertSqlSafe(ddl.to_owned())).execute(&pool).await.unwrap();
-    assert!(!shop.run(&["check"]).fine().out.contains("would mend"));
+    assert!(!shop.run(&["check"]).fine().out.contains("SQL to fix"));
 }
 
 #[tokio::test]

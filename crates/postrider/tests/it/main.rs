@@ -10,6 +10,7 @@ mod databases;
 mod demo;
 mod emails;
 mod foreign;
+mod hazards;
 mod help;
 mod json;
 mod notifications;

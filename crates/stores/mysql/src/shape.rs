@@ -4,14 +4,15 @@ use postrider_contract::Contract;
 use postrider_seams::store::Error;
 use postrider_sql::ddl::Index;
 use postrider_sql::own::recipients::RECIPIENTS;
+use postrider_sql::run::hazards::{Constraints, enum_values};
 use postrider_sql::run::migrate::{Found, gathered};
 use postrider_sql::{Shape, ShapeColumn, own};
 
 use crate::connect::Database;
 
-/// The columns in order.
+/// The columns in order. MariaDB says NULL in words where a column has no default.
 const COLUMNS: &str = "SELECT CAST(column_name AS CHAR), CAST(column_type AS CHAR), \
-    CAST(collation_name AS CHAR), is_nullable = 'YES', column_default IS NOT NULL OR extra <> '' \
+    CAST(collation_name AS CHAR), is_nullable = 'YES', (column_default IS NOT NULL AND NOT (is_nullable = 'YES' AND column_default = 'NULL')) OR extra <> '' \
     FROM information_schema.columns WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? \
     ORDER BY ordinal_position";
 
@@ -36,6 +37,7 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
         }
     }
     shape.recipients = !self::columns(database, None, RECIPIENTS).await?.is_empty();
+    shape.spell(contract);
     Ok(Some(shape))
 }
 
@@ -70,6 +72,49 @@ async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>,
     let rows: Vec<(String, Option<String>)> = database.all("read the table's indexes", query).await?;
     // There are no partial ones here.
     Ok(gathered(rows.into_iter().map(|(name, column)| (name, false, column))))
+}
+
+/// Unique keys and their columns in order; a part of a column or an expression does not keep it unique.
+const UNIQUE: &str = "SELECT CAST(index_name AS CHAR), CAST(IF(sub_part IS NULL, column_name, NULL) AS CHAR) \
+    FROM information_schema.statistics WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ? \
+    AND non_unique = 0 ORDER BY index_name, seq_in_index";
+
+/// MariaDB names the table of a constraint, and has constraints of one name in several tables.
+const MARIADB_CHECKS: &str = "SELECT CAST(check_clause AS CHAR) FROM information_schema.check_constraints \
+    WHERE constraint_schema = COALESCE(?, DATABASE()) AND table_name = ?";
+
+const MYSQL_CHECKS: &str = "SELECT CAST(c.check_clause AS CHAR) FROM information_schema.check_constraints AS c \
+    JOIN information_schema.table_constraints AS t ON t.constraint_schema = c.constraint_schema \
+    AND t.constraint_name = c.constraint_name AND t.constraint_type = 'CHECK' \
+    WHERE t.table_schema = COALESCE(?, DATABASE()) AND t.table_name = ?";
+
+/// The table's own rules that its columns do not show.
+pub async fn constraints(
+    database: &Database,
+    contract: &Contract,
+    version: &str,
+) -> Result<Constraints, Error> {
+    let (schema, table) = (contract.table.schema.clone(), contract.table.name.clone());
+    let mariadb = version.contains("MariaDB");
+    let query = sqlx::query(UNIQUE).bind(schema.clone()).bind(table.clone());
+    let unique: Vec<(String, Option<String>)> = database.all("read the table's keys", query).await?;
+    let query = sqlx::query(if mariadb { MARIADB_CHECKS } else { MYSQL_CHECKS });
+    let query = query.bind(schema.clone()).bind(table.clone());
+    let checks: Vec<(String,)> = database.all("read the table's constraints", query).await?;
+    let columns = columns(database, schema.as_deref(), &table).await?;
+    let unique = gathered(unique.into_iter().map(|(name, column)| (name, false, column)));
+    Ok(Constraints {
+        unique: unique.into_iter().map(|index| index.columns).collect(),
+        enums: columns
+            .into_iter()
+            .filter_map(|column| Some((column.name, enum_values(&column.sql_type)?)))
+            .collect(),
+        // MySQL stores quotes with a backslash.
+        checks: checks
+            .into_iter()
+            .map(|(check,)| if mariadb { check } else { check.replace("\\'", "'") })
+            .collect(),
+    })
 }
 
 /// Which of our own tables are there?

@@ -23,7 +23,9 @@ impl MysqlTable {
         let version = self.database.version().await?;
         let name = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
         let patient = self.database.unhurried();
+        let constraints = shape::constraints(&self.database, &self.opened.contract, &version).await?;
         let facts = Facts {
+            hazards: self.opened.hazards(&patient, &constraints).await?,
             server: format!("{name} {version}"),
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing(Options::default()).await?,

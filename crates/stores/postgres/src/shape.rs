@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use postrider_contract::{Contract, Table};
-use postrider_seams::store::Error;
+use postrider_seams::store::{Class, Error};
 use postrider_sql::ddl::Index;
 use postrider_sql::own::recipients::RECIPIENTS;
+use postrider_sql::run::hazards::Constraints;
 use postrider_sql::run::migrate::Found;
 use postrider_sql::{Shape, ShapeColumn, ddl, own};
 
@@ -40,18 +41,42 @@ fn quoted_path(path: &str) -> String {
 pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Shape>, Error> {
     let columns = columns(database, &qualified(&contract.table)).await?;
     if columns.is_empty() {
+        refuse_twin(database, contract.table.schema.as_deref(), &contract.table.name).await?;
         return Ok(None);
     }
     let (indexed, begun) = (indexed(database, contract).await?, begun(database, contract).await?);
     let mut shape = Shape { columns, indexed, begun, ..Shape::default() };
     for table in contract.related_tables() {
         let found = self::columns(database, &quoted_path(table)).await?;
-        if !found.is_empty() {
+        if found.is_empty() {
+            let (schema, name) =
+                table.split_once('.').map_or((None, table), |(schema, name)| (Some(schema), name));
+            refuse_twin(database, schema, name).await?;
+        } else {
             shape.related.insert(table.to_owned(), found);
         }
     }
     shape.recipients = !self::columns(database, &quote(RECIPIENTS)).await?.is_empty();
     Ok(Some(shape))
+}
+
+/// A table whose name differs only in case.
+const NAMESAKE: &str = "SELECT c.relname::text FROM pg_catalog.pg_class c \
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+    WHERE c.relkind IN ('r', 'p', 'v', 'f') AND c.relname <> $1 AND lower(c.relname) = lower($1) \
+    AND CASE WHEN $2::text IS NULL THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = $2 END LIMIT 1";
+
+/// A missing table with a namesake is a name in the wrong case: `migrate` must not make a twin of it.
+async fn refuse_twin(database: &Database, schema: Option<&str>, name: &str) -> Result<(), Error> {
+    let query = sqlx::query(NAMESAKE).bind(name.to_owned()).bind(schema.map(str::to_owned));
+    let found: Vec<(String,)> = database.all("look for the table", query).await?;
+    let Some((there,)) = found.into_iter().next() else { return Ok(()) };
+    let text = format!(
+        "{} has no table {name}, but there is {there}: PostgreSQL folds names that are not quoted to lower case; write \
+         {there} in the contract",
+        database.place
+    );
+    Err(Error::new(Class::Misconfigured, text))
 }
 
 /// Columns that an index of all rows begins with (or of all that have a value), and whether it serves a prefix: by the
@@ -113,6 +138,36 @@ pub async fn found(database: &Database, contract: &Contract) -> Result<Found, Er
         columns: columns.into_iter().take_while(|column| !column.is_empty()).collect(),
     };
     Ok(Found { shape: read(database, contract).await?, indexes: found.into_iter().map(index).collect() })
+}
+
+/// Columns of an enumerated type, and its values.
+const ENUMS: &str = "SELECT a.attname::text, array_agg(e.enumlabel::text ORDER BY e.enumsortorder) \
+    FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_enum e ON e.enumtypid = a.atttypid \
+    WHERE a.attrelid = to_regclass($1) AND NOT a.attisdropped GROUP BY a.attname";
+
+/// Unique keys of all rows, each as its columns.
+const UNIQUE: &str = "SELECT ARRAY(SELECT a.attname::text FROM unnest(x.indkey::int2[]) WITH ORDINALITY AS k(number, place) \
+    JOIN pg_catalog.pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.number \
+    WHERE k.place <= x.indnkeyatts ORDER BY k.place) \
+    FROM pg_catalog.pg_index x WHERE x.indrelid = to_regclass($1) AND x.indisunique AND x.indisvalid \
+    AND x.indpred IS NULL AND x.indexprs IS NULL";
+
+/// CHECK constraints of a single column.
+const CHECKS: &str = "SELECT pg_get_expr(c.conbin, c.conrelid) FROM pg_catalog.pg_constraint c \
+    WHERE c.conrelid = to_regclass($1) AND c.contype = 'c' AND cardinality(c.conkey) = 1";
+
+/// The table's own rules that its columns do not show.
+pub async fn constraints(database: &Database, contract: &Contract) -> Result<Constraints, Error> {
+    let table = qualified(&contract.table);
+    let doing = "read the table's constraints";
+    let enums = database.all(doing, sqlx::query(ENUMS).bind(table.clone())).await?;
+    let unique: Vec<(Vec<String>,)> = database.all(doing, sqlx::query(UNIQUE).bind(table.clone())).await?;
+    let checks: Vec<(String,)> = database.all(doing, sqlx::query(CHECKS).bind(table)).await?;
+    Ok(Constraints {
+        unique: unique.into_iter().map(|(columns,)| columns).collect(),
+        enums,
+        checks: checks.into_iter().map(|(check,)| check).collect(),
+    })
 }
 
 /// Which of our own tables are there?

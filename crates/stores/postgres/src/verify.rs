@@ -24,7 +24,13 @@ const GROUP_SCAN: &str = "a sequential scan for each group";
 impl PostgresTable {
     pub(crate) async fn verified(&self) -> Result<Vec<Finding>, Error> {
         let patient = self.database.unhurried();
+        let constraints = shape::constraints(&self.database, &self.opened.contract).await?;
+        let hazards = self.opened.hazards(&patient, &constraints).await?;
+        if hazards.unclaimable {
+            return Ok(hazards.findings);
+        }
         let facts = Facts {
+            hazards,
             server: self.server().await?,
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing(Options::default()).await?,

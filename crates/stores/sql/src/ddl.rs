@@ -76,6 +76,9 @@ pub fn missing(
     let mut statements = Vec::new();
     for name in addable(contract) {
         if full.column(&name).is_none() {
+            if let Some(there) = shape.namesake(&name) {
+                return Err(Error::Folded { column: name, there: there.to_owned() });
+            }
             let definition = types::addition(contract, dialect, &name);
             let (table, column) = (table_name(contract, dialect), ident::quote(dialect, &name));
             statements.push(format!("ALTER TABLE {table} ADD COLUMN {column} {definition}"));
@@ -115,6 +118,11 @@ pub(crate) fn table_name(contract: &Contract, dialect: Dialect) -> String {
     }
 }
 
+/// Would `migrate` add the column?
+pub(crate) fn is_addable(contract: &Contract, name: &str) -> bool {
+    addable(contract).contains(name)
+}
+
 /// Columns that we may add: those that play a role and those that our moves write. What a composer reads is the
 /// application's own.
 fn addable(contract: &Contract) -> BTreeSet<String> {
@@ -127,7 +135,7 @@ fn addable(contract: &Contract) -> BTreeSet<String> {
 }
 
 /// Every column that the contract knows, optional ones too.
-fn known_columns(contract: &Contract) -> Vec<String> {
+pub(crate) fn known_columns(contract: &Contract) -> Vec<String> {
     let mut names = vec![contract.table.id.clone()];
     let mut add = |name: &String| {
         if !names.contains(name) {

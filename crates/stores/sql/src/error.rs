@@ -6,8 +6,12 @@ pub enum Error {
         "`{0}` is no usable identifier: use letters, digits, `_`, `$`, `-` or blanks, at most 63 bytes; rename it in the contract"
     )]
     Identifier(String),
-    #[error("table `{table}` lacks {}; run `migrate`, or name the right columns in the contract", quoted(.columns))]
+    #[error("table `{table}` lacks {}; add what is missing, or name the right columns in the contract", quoted(.columns))]
     MissingColumns { table: String, columns: Vec<String> },
+    #[error("table `{table}` lacks {}; run `postrider migrate`", quoted(.columns))]
+    NotMigrated { table: String, columns: Vec<String> },
+    #[error("{}", folded(.column, .there))]
+    Folded { column: String, there: String },
     #[error(
         "column `{column}` is `{sql_type}`, which holds no time as `{form}` means it; set `time` in [table], or change the column"
     )]
@@ -24,6 +28,14 @@ pub enum Error {
     FenceTimes(String),
     #[error("stage `{stage}` needs a column for `{role}`: {why}")]
     MissingRole { stage: String, role: &'static str, why: &'static str },
+}
+
+/// The names differ only in case.
+pub(crate) fn folded(column: &str, there: &str) -> String {
+    format!(
+        "column {column} is missing, but there is {there}: PostgreSQL folds names that are not quoted to lower case; write \
+         {there} in the contract"
+    )
 }
 
 fn quoted(names: &[String]) -> String {

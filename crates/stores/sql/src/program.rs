@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use postrider_contract::Transition;
+use postrider_contract::{Contract, Transition};
+
+use crate::ddl;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
@@ -58,6 +60,35 @@ impl ShapeColumn {
 impl Shape {
     pub fn column(&self, name: &str) -> Option<&ShapeColumn> {
         self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// A column whose name differs only in case.
+    pub(crate) fn namesake(&self, name: &str) -> Option<&str> {
+        let same = |column: &&ShapeColumn| column.name != name && column.name.eq_ignore_ascii_case(name);
+        self.columns.iter().find(same).map(|column| column.name.as_str())
+    }
+
+    /// Spells columns as the contract does, for databases that do not tell cases apart in names.
+    pub fn spell(&mut self, contract: &Contract) {
+        let rename = |columns: &mut [ShapeColumn], names: &[String]| {
+            for column in columns {
+                if let Some(name) = names.iter().find(|name| name.eq_ignore_ascii_case(&column.name)) {
+                    column.name.clone_from(name);
+                }
+            }
+        };
+        rename(&mut self.columns, &ddl::known_columns(contract));
+        for (table, columns) in &mut self.related {
+            let effects = contract.effects.iter().filter(|effect| effect.table == *table);
+            let joins = contract.joins.iter().filter(|join| join.table == *table);
+            let mut names: Vec<String> =
+                effects.flat_map(|effect| effect.values.iter().map(|(name, _)| name.clone())).collect();
+            for join in joins {
+                names.extend(join.columns.iter().map(|column| column.name.clone()));
+                names.extend(join.on.iter().map(|(name, _)| name.clone()));
+            }
+            rename(columns, &names);
+        }
     }
 }
 

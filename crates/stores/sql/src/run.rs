@@ -10,10 +10,12 @@ mod duplicates;
 mod find;
 mod groups;
 mod handoff;
+pub mod hazards;
 mod inspect;
 mod known;
 pub mod locks;
 pub mod migrate;
+mod missing;
 mod patience;
 mod permits;
 pub mod pool;
@@ -31,7 +33,7 @@ pub mod verify;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use postrider_contract::{Contract, Missing, Stage};
+use postrider_contract::{Contract, Stage};
 use postrider_seams::row::{RowId, Value};
 use postrider_seams::store::Error;
 
@@ -165,7 +167,9 @@ impl Opened {
         let resolved = contract.resolve(&present);
         let contract = match (resolved, unjoined.is_empty()) {
             (Ok(contract), true) => contract,
-            (resolved, _) => return Err(listed(&resolved.err().unwrap_or_default(), unjoined)),
+            (resolved, _) => {
+                return Err(missing::listed(contract, &shape, resolved.err().unwrap_or_default(), unjoined));
+            }
         };
         let stage = contract
             .stage(stage)
@@ -203,8 +207,4 @@ fn taken_text(value: Value) -> Option<String> {
         Value::Bytes(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
         other => crate::bind::text(other),
     }
-}
-
-fn listed(missing: &[Missing], unjoined: Vec<String>) -> String {
-    missing.iter().map(ToString::to_string).chain(unjoined).collect::<Vec<_>>().join("; ")
 }

@@ -37,7 +37,14 @@ impl<'a> Table<'a> {
         }
         let missing: Vec<String> = own.into_iter().filter(|name| shape.column(name).is_none()).collect();
         if !missing.is_empty() {
-            return Err(Error::MissingColumns { table: contract.table.name.clone(), columns: missing });
+            let table = contract.table.name.clone();
+            // What `migrate` makes of other columns is not the application's to add.
+            let made = dialect == Dialect::Mysql && missing == [ordered::live_column(contract, stage)];
+            return Err(if made {
+                Error::NotMigrated { table, columns: missing }
+            } else {
+                Error::MissingColumns { table, columns: missing }
+            });
         }
         let mut times = BTreeMap::new();
         for name in time_columns(contract) {

@@ -6,13 +6,16 @@ use postrider_seams::store::Error;
 use postrider_sql::ddl::Index;
 use postrider_sql::own::recipients::RECIPIENTS;
 use postrider_sql::run::Run as _;
+use postrider_sql::run::hazards::{Constraints, check_expressions};
 use postrider_sql::run::migrate::{Found, gathered};
 use postrider_sql::{Shape, ShapeColumn, own};
 
 use crate::connect::Database;
 
-/// The columns in order, generated ones too. A key is never NULL in our use, whatever SQLite admits.
+/// The columns in order, generated ones too. A key is never NULL in our use, whatever SQLite admits; a whole number
+/// that is the key is given by SQLite where it is left out.
 const COLUMNS: &str = "SELECT name, type, \"notnull\" = 0 AND pk = 0, dflt_value IS NOT NULL OR hidden > 1 \
+    OR pk = 1 AND upper(type) = 'INTEGER' \
     FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid";
 
 /// The table's columns, and those of the tables beside it; `None` where there is no such table.
@@ -34,6 +37,7 @@ pub async fn read(database: &Database, contract: &Contract) -> Result<Option<Sha
     }
     shape.cascades = cascades(database, contract).await?;
     shape.recipients = !self::columns(database, RECIPIENTS).await?.is_empty();
+    shape.spell(contract);
     Ok(Some(shape))
 }
 
@@ -72,6 +76,30 @@ async fn indexes(database: &Database, contract: &Contract) -> Result<Vec<Index>,
         _ => None,
     });
     Ok(gathered(rows))
+}
+
+/// Unique keys and their columns in order, the primary key too: as a whole number it is the table itself, and no index.
+const UNIQUE: &str = "SELECT l.name, i.name FROM pragma_index_list(?1) AS l, pragma_index_info(l.name) AS i \
+    WHERE l.\"unique\" = 1 AND l.partial = 0 UNION ALL \
+    SELECT * FROM (SELECT ' primary key', name FROM pragma_table_xinfo(?1) WHERE pk > 0 ORDER BY pk)";
+
+const CREATE: &str = "SELECT sql FROM sqlite_master WHERE type = 'table' AND lower(name) = lower(?1)";
+
+/// The table's own rules that its columns do not show.
+pub async fn constraints(database: &Database, contract: &Contract) -> Result<Constraints, Error> {
+    let table = || vec![Value::Text(contract.table.name.clone())];
+    let unique = database.ask("read the table's keys", UNIQUE, table()).await?.unwrap_or_default();
+    let unique = gathered(unique.into_iter().filter_map(|row| match row.as_slice() {
+        [Value::Text(name), column] => Some((name.clone(), false, column.as_text().map(str::to_owned))),
+        _ => None,
+    }));
+    let create = database.ask("read the table's constraints", CREATE, table()).await?.unwrap_or_default();
+    let create = create.into_iter().flatten().next();
+    Ok(Constraints {
+        unique: unique.into_iter().map(|index| index.columns).collect(),
+        enums: Vec::new(),
+        checks: check_expressions(create.as_ref().and_then(Value::as_text).unwrap_or_default()),
+    })
 }
 
 /// Which of our own tables are there?

@@ -16,7 +16,9 @@ impl SqliteTable {
     pub(crate) async fn verified(&self) -> Result<Vec<Finding>, Error> {
         let version = self.database.ask("read the version", "SELECT sqlite_version()", Vec::new()).await?;
         let version = version.into_iter().flatten().flatten().next();
+        let constraints = shape::constraints(&self.database, &self.opened.contract).await?;
         let facts = Facts {
+            hazards: self.opened.hazards(&self.database, &constraints).await?,
             server: format!("SQLite {}", version.as_ref().and_then(Value::as_text).unwrap_or_default()),
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing(Options::default()).await?,

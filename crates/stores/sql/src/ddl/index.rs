@@ -41,7 +41,12 @@ pub(super) fn needed(contract: &Contract, dialect: Dialect, shape: &Shape) -> Re
     let present: BTreeSet<String> = shape.columns.iter().map(|column| column.name.clone()).collect();
     let resolved = contract.resolve(&present).map_err(|missing| Error::MissingColumns {
         table: contract.table.name.clone(),
-        columns: missing.into_iter().map(|missing| missing.column).collect(),
+        columns: missing
+            .into_iter()
+            .map(|missing| missing.column)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect(),
     })?;
     let mut needed: Vec<Needed> = Vec::new();
     for stage in &resolved.stages {

@@ -18,7 +18,7 @@ use crate::plain::{Plain, Statement};
 use crate::table::Table;
 
 impl Opened {
-    fn table(&self, dialect: Dialect) -> Table<'_> {
+    pub(super) fn table(&self, dialect: Dialect) -> Table<'_> {
         Table::new(&self.contract, &self.stage, dialect, &self.shape)
             .expect("the same contract was rendered for the same table before")
     }

@@ -1,14 +1,15 @@
-//! Rows of states that the contract does not know: nobody takes them, so somebody must be told.
+//! Rows in no state that the contract knows: nobody takes them, so somebody must be told.
 
 use std::collections::BTreeSet;
 
-use postrider_contract::{Condition, Literal, Role, State};
+use postrider_contract::{Condition, Literal, Role, StateId};
 use postrider_seams::inspect::COUNT_LIMIT;
 use postrider_seams::store::Error;
 
 use super::{Opened, Run};
 use crate::bind::{self, Given};
-use crate::{Dialect, Script, Step, Yields, ident};
+use crate::condition::Lookup;
+use crate::{Dialect, Script, Step, Yields};
 
 /// States that are told.
 const TOLD: u32 = 10;
@@ -16,59 +17,67 @@ const TOLD: u32 = 10;
 impl Opened {
     /// Each such state, and how many rows have it, in words.
     pub async fn strange(&self, on: &impl Run) -> Result<Vec<String>, Error> {
-        let Some(step) = self.looking(on.dialect()) else { return Ok(Vec::new()) };
-        let script = Script { steps: vec![step] };
+        let script = Script { steps: vec![self.looking(on.dialect())] };
         let rows =
             on.run("look for unknown states", &script, &Given::limit(on.owner(), TOLD)).await?.into_rows();
-        let table = &self.contract.table.name;
+        let (table, status) = (&self.contract.table.name, self.contract.column(Role::Status));
         let told = |row: &Vec<postrider_seams::Value>| {
             let state = row.first().and_then(postrider_seams::Value::as_text).unwrap_or("NULL").to_owned();
             let count = row.get(1).map_or(0, bind::count);
-            format!(
-                "{count} of the newest {COUNT_LIMIT} rows of {table} are in state `{state}`, which the contract does not know: \
-                 no lane takes them"
-            )
+            let which = match status {
+                Some(status) if self.is_status(&state) => {
+                    format!("have `{state}` in {status} and are in no state that the contract knows")
+                }
+                Some(_) => format!("are in state `{state}`, which the contract does not know"),
+                None => "are in no state that the contract knows".to_owned(),
+            };
+            format!("{count} of the newest {COUNT_LIMIT} rows of {table} {which}: no lane takes them")
         };
         Ok(rows.iter().map(told).collect())
     }
 
-    /// `None` where states are not told by one column.
-    fn looking(&self, dialect: Dialect) -> Option<Step> {
-        let status = self.contract.column(Role::Status)?;
-        let literals = self
-            .contract
-            .states
-            .iter()
-            .map(|state| literal_of(state, status))
-            .collect::<Option<Vec<&Literal>>>()?;
-        // An enumeration of PostgreSQL can't be compared with what it does not have.
-        let as_text = literals.iter().all(|literal| matches!(literal, Literal::Text(_)));
-        let known: BTreeSet<String> =
-            literals.iter().map(|literal| ident::literal(dialect, literal)).collect();
-        let known: Vec<String> = known.into_iter().collect();
-        let (column, id) = (ident::quote(dialect, status), ident::quote(dialect, &self.contract.table.id));
-        let text = match dialect {
-            Dialect::Postgres => format!("(n.{column})::text"),
-            Dialect::Mysql => format!("CAST(n.{column} AS CHAR)"),
-            Dialect::Sqlite => format!("CAST(n.{column} AS TEXT)"),
-        };
-        let compared = if as_text { text.clone() } else { format!("n.{column}") };
-        let mut table = ident::quote(dialect, &self.contract.table.name);
-        if let Some(schema) = &self.contract.table.schema {
-            table = format!("{}.{table}", ident::quote(dialect, schema));
-        }
-        let sql = format!(
-            "SELECT {text}, COUNT(*) FROM (SELECT {column} FROM {table} ORDER BY {id} DESC LIMIT {COUNT_LIMIT}) AS n \
-             WHERE n.{column} IS NULL OR {compared} NOT IN ({}) GROUP BY 1 ORDER BY 2 DESC LIMIT {TOLD}",
-            known.join(", ")
-        );
-        Some(Step { sql, binds: Vec::new(), yields: Yields::Other })
+    /// Is this what the status column holds in some state? Then other columns keep the row out of it.
+    fn is_status(&self, text: &str) -> bool {
+        let status = self.contract.column(Role::Status);
+        let mut conditions = self.contract.states.iter().flat_map(|state| &state.conditions);
+        conditions.any(|(column, condition)| match condition {
+            Condition::Is(Literal::Text(known)) => Some(column.as_str()) == status && known == text,
+            Condition::Is(Literal::Int(known)) => {
+                Some(column.as_str()) == status && known.to_string() == text
+            }
+            _ => false,
+        })
     }
-}
 
-fn literal_of<'a>(state: &'a State, status: &str) -> Option<&'a Literal> {
-    state.conditions.iter().find_map(|(column, condition)| match condition {
-        Condition::Is(literal) if column == status => Some(literal),
-        _ => None,
-    })
+    fn looking(&self, dialect: Dialect) -> Step {
+        let table = self.table(dialect);
+        let states: Vec<StateId> = (0..self.contract.states.len()).map(StateId).collect();
+        let known = table.in_states(&states, Lookup::Index);
+        let text = self.contract.column(Role::Status).map_or("NULL".to_owned(), |status| {
+            let column = table.col(status);
+            match dialect {
+                Dialect::Postgres => format!("({column})::text"),
+                Dialect::Mysql => format!("CAST({column} AS CHAR)"),
+                Dialect::Sqlite => format!("CAST({column} AS TEXT)"),
+            }
+        });
+        // Rows that the contract leaves to others are none of its business.
+        let filter = self.contract.claim.filter.iter().map(|(column, _)| column.as_str());
+        let conditions = self.contract.states.iter().flat_map(|state| &state.conditions);
+        let mut columns: BTreeSet<&str> =
+            conditions.map(|(column, _)| column.as_str()).chain(filter).collect();
+        columns.extend(self.contract.column(Role::Status));
+        let columns: Vec<&str> = columns.into_iter().collect();
+        let mut unknown = vec![format!(
+            "NOT COALESCE({known}, {})",
+            if dialect == Dialect::Postgres { "FALSE" } else { "0" }
+        )];
+        unknown.extend(table.filter());
+        let sql = format!(
+            "SELECT {text}, COUNT(*) FROM ({}) AS t WHERE {} GROUP BY 1 ORDER BY 2 DESC LIMIT {TOLD}",
+            self.newest(&table, &columns),
+            unknown.join(" AND ")
+        );
+        Step { sql, binds: Vec::new(), yields: Yields::Other }
+    }
 }

@@ -4,6 +4,7 @@ use postrider_contract::{Hold, LeaseBy, OnError, Role};
 use postrider_seams::inspect::{COUNT_LIMIT, Finding, Level};
 
 use super::Opened;
+use super::hazards::Hazards;
 use crate::own::recipients::RECIPIENTS;
 use crate::{Dialect, own};
 
@@ -24,6 +25,8 @@ pub struct Facts {
     pub notifies: bool,
     /// Which of our own tables are there, in the order of [`own::TABLES`].
     pub own_tables: [bool; own::TABLES.len()],
+    /// What the table's own rules would do to the lane.
+    pub hazards: Hazards,
 }
 
 impl Opened {
@@ -35,7 +38,8 @@ impl Opened {
         findings.push(self.lease_finding());
         findings.extend(self.counter_finding());
         findings.extend(self.recipients_finding(dialect));
-        findings.extend(self.order_finding());
+        findings.extend(self.order_finding().filter(|_| facts.hazards.ordered));
+        findings.extend(facts.hazards.findings.iter().cloned());
         findings.push(claim_finding(facts));
         findings.extend(facts.missing.iter().map(|ddl| missing_finding(ddl)));
         findings.extend(facts.duplicates.iter().map(|(columns, values)| duplicate_finding(columns, *values)));

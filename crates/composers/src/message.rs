@@ -1,0 +1,165 @@
+//! What each composer reads of a row, so that `[message]` of a contract can be checked before a row is.
+//!
+//! Fields of joined tables and of counts have a dot in their name and are the contract's own business.
+
+use postrider_contract::{Contract, MessageField, Problem};
+
+/// What one composer reads.
+struct Reads {
+    composer: &'static str,
+    /// Without them no row can be composed.
+    required: &'static [&'static str],
+    /// At least one of these, unless the list is empty.
+    one_of: &'static [&'static str],
+    optional: &'static [&'static str],
+}
+
+const COMPOSERS: [Reads; 7] = [
+    Reads {
+        composer: "email",
+        required: &["to"],
+        one_of: &["text", "html", "template"],
+        optional: &[
+            "cc",
+            "bcc",
+            "from",
+            "reply_to",
+            "subject",
+            "variables",
+            "locale",
+            "headers",
+            "attachments",
+            "dedupe",
+            "date",
+            "results",
+            "traceparent",
+        ],
+    },
+    Reads {
+        composer: "record",
+        required: &["topic", "payload"],
+        one_of: &[],
+        optional: &["key", "dedupe", "traceparent", "headers", "type", "subject", "time"],
+    },
+    Reads {
+        composer: "webhook",
+        required: &["url"],
+        one_of: &[],
+        optional: &[
+            "payload",
+            "content_type",
+            "data_only",
+            "headers",
+            "timeout",
+            "account",
+            "code",
+            "subject",
+            "source",
+            "dedupe",
+            "client",
+            "subscription",
+            "event",
+            "correlation",
+            "time",
+            "traceparent",
+        ],
+    },
+    Reads {
+        composer: "mail_job",
+        required: &["notification_id", "open_event_id", "subscription_id"],
+        one_of: &[],
+        optional: &["dedupe", "created", "traceparent"],
+    },
+    Reads { composer: "eml", required: &["payload_path"], one_of: &[], optional: &["traceparent"] },
+    Reads { composer: "raw_eml", required: &["eml_path"], one_of: &[], optional: &["traceparent"] },
+    Reads { composer: "callback", required: &[], one_of: &[], optional: &["reason", "traceparent"] },
+];
+
+/// What `[message]` lacks for the composers of its stages, and what none of them reads. A composer that is not known here
+/// has no say.
+pub fn verify(contract: &Contract, origin: &str) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let mut wrong = |key: String, what: String, remedy: String| {
+        found.push(Problem { origin: origin.to_owned(), place: None, key, what, remedy });
+    };
+    let mut known: Vec<&str> = Vec::new();
+    for stage in &contract.stages {
+        let Some(reads) = COMPOSERS.iter().find(|reads| reads.composer == stage.composer) else {
+            return found;
+        };
+        known.extend(reads.required.iter().chain(reads.one_of).chain(reads.optional));
+        for field in reads.required.iter().filter(|field| !contract.message.contains_key(**field)) {
+            let what = format!("is required by the composer `{}`: no row could be composed", reads.composer);
+            wrong(format!("message.{field}"), what, format!("add {field} = \"COLUMN\" to [message]"));
+        }
+        if !reads.one_of.is_empty() && !reads.one_of.iter().any(|field| contract.message.contains_key(*field))
+        {
+            let what = format!("the composer `{}` needs one of {}", reads.composer, reads.one_of.join(", "));
+            wrong("message".to_owned(), what, format!("add {} = \"COLUMN\" to [message]", reads.one_of[0]));
+        }
+    }
+    known.sort_unstable();
+    known.dedup();
+    for (field, source) in &contract.message {
+        if !known.contains(&field.as_str()) {
+            let what = "is not read by the composer".to_owned();
+            wrong(format!("message.{field}"), what, format!("known: {}", known.join(", ")));
+        } else if field != "headers" && matches!(source, MessageField::Columns(_)) {
+            let what = "can't be a table: only `headers` has members".to_owned();
+            wrong(format!("message.{field}"), what, format!("write {field} = \"COLUMN\""));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "[table]\nname = \"t\"\nid = \"id\"\n[columns]\nstatus = \"s\"\nattempts = \"n\"\n\
+        claimed_at = \"c\"\ndue = \"d\"\n[[stage]]\nname = \"go\"\nready = \"a\"\nclaimed = \"b\"\ndelivered = \"e\"\n\
+        retry = \"a\"\ndead = \"x\"\n[retry]\nbase = \"1s\"\n";
+
+    fn found(composer: &str, message: &str) -> Vec<String> {
+        let text = format!(
+            "contract = \"t\"\nversion = \"1.0\"\ncomposer = \"{composer}\"\n{TABLE}[message]\n{message}"
+        );
+        let contract = Contract::parse("t.toml", &text).unwrap();
+        verify(&contract, "t.toml")
+            .iter()
+            .map(|problem| format!("{} {}", problem.key, problem.what))
+            .collect()
+    }
+
+    #[test]
+    fn the_built_in_contracts_have_what_their_composers_read() {
+        for name in Contract::builtin_names() {
+            let contract = Contract::parse(name, Contract::builtin(name).unwrap()).unwrap();
+            assert_eq!(verify(&contract, name), [], "{name}");
+        }
+    }
+
+    #[test]
+    fn required_fields_are_missed_and_unknown_ones_named() {
+        assert_eq!(found("email", "to = \"a\"\ntext = \"b\"\n"), Vec::<String>::new());
+        assert_eq!(
+            found("email", "too = \"a\"\n"),
+            [
+                "message.to is required by the composer `email`: no row could be composed",
+                "message the composer `email` needs one of text, html, template",
+                "message.too is not read by the composer",
+            ]
+        );
+        assert_eq!(
+            found("record", "topic = \"a\"\nbody = \"b\"\n"),
+            [
+                "message.payload is required by the composer `record`: no row could be composed",
+                "message.body is not read by the composer",
+            ]
+        );
+        assert_eq!(
+            found("webhook", "url = { a = \"b\" }\n"),
+            ["message.url can't be a table: only `headers` has members"]
+        );
+    }
+}
