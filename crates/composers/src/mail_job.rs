@@ -135,6 +135,12 @@ fn compose(settings: &Settings, claimed: &Claimed, now: fn() -> i64) -> Result<C
     if row.lacks_all(&["event.term_id", "event.index_number", "event.status_after", "event.event_at"]) {
         return Err(Verdict::invalid(format!("there is no open event {}", row.open_event)));
     }
+    if settings.manage_url.needs_token() && row.filled("subscription.unsubscribe_token").is_none() {
+        let id = row.subscription;
+        let missing =
+            format!("subscription {id} has no unsubscribe_token, which mail.manage_url needs for {{token}}");
+        return Err(Verdict::invalid(missing));
+    }
     let parts = Parts { row: &row, snapshot: &snapshot, metadata: &metadata, recipient: &recipient };
     let job = read(job::build(settings, &parts)).map_err(Verdict::invalid)?;
     if let Some(nonsense) = metadata.nonsense() {

@@ -38,6 +38,11 @@ impl Contract {
         let mut contract = self.clone();
         contract.drop_columns(&has);
         contract.drop_states(&has, &mut missing);
+        for (index, sweep) in contract.sweeps.iter().enumerate() {
+            if let Some(column) = sweep.when.column().filter(|column| !has(column)) {
+                missing.insert(Missing { column: column.to_owned(), needed_by: sweep.path(index) });
+            }
+        }
         if missing.is_empty() { Ok(contract) } else { Err(missing.into_iter().collect()) }
     }
 
@@ -88,11 +93,14 @@ impl Contract {
             stage.retry_rule.column.iter().for_each(|column| need(column, "retry.column".to_owned()));
         }
         for (index, sweep) in self.sweeps.iter().enumerate() {
-            match &sweep.when {
-                When::OlderThan { since, .. } => need(since, format!("{}.since", sweep.path(index))),
-                When::At { column } => need(column, format!("{}.at", sweep.path(index))),
-                When::Before { column } => need(column, format!("{}.before", sweep.path(index))),
-                When::Always => {}
+            let key = match &sweep.when {
+                When::OlderThan { .. } => "since",
+                When::At { .. } => "at",
+                When::Before { .. } => "before",
+                When::Always => continue,
+            };
+            if let Some(column) = sweep.when.column() {
+                need(column, format!("{}.{key}", sweep.path(index)));
             }
         }
         for retention in &self.retention {
@@ -170,6 +178,10 @@ impl Contract {
         });
         self.writes.retain(|write| !gone(&write.column));
         self.sweeps.iter_mut().for_each(|sweep| sweep.writes.retain(|(column, _)| !gone(column)));
+        // A sweep is known by its place in the list, so only the last ones can go.
+        while self.sweeps.last().and_then(|last| last.when.column()).is_some_and(|column| !has(column)) {
+            self.sweeps.pop();
+        }
         self.retention.iter_mut().for_each(|retention| retention.since.retain(|column| has(column)));
         let columns = self.columns.clone();
         self.claim.order.retain(|order| order.role == Role::Id || columns.get(order.role).is_some());

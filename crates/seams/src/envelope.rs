@@ -50,7 +50,7 @@ pub struct Mail {
     /// Recipients that an earlier attempt settled, accepted or refused: recorded, not sent to again.
     pub served: Vec<Recipient>,
     /// What the sender's own bookkeeping knows the mail by (`traceId`, `subscriptionId`): providers that keep tags or
-    /// metadata get it, SMTP has no place for it. Names are unique; no secret in it.
+    /// metadata get it; for SMTP the composer writes headers. Names are unique; no secret in it.
     pub metadata: Vec<(String, String)>,
 }
 

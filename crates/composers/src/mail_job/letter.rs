@@ -37,7 +37,8 @@ pub fn write(settings: &Settings, order: Order<'_>) -> Result<Composed, Verdict>
     let from = mail.from.as_ref().ok_or_else(|| Verdict::invalid("the lane has no sender: set mail.from"))?;
     let invalid = |error: &dyn std::fmt::Display| Verdict::invalid(error.to_string());
     let to = Mailbox::new(word("/recipient/name"), recipient).map_err(|error| invalid(&error))?;
-    let headers = unsubscribe(word("/links/unsubscribeUrl")).map_err(|error| invalid(&error))?;
+    let mut headers = unsubscribe(word("/links/unsubscribeUrl")).map_err(|error| invalid(&error))?;
+    headers.extend(bookkeeping(row, job));
     // All subscribers of an event share its key: with the subscription it is one mail's.
     let dedupe = format!("{}:{}", row.dedupe, row.subscription);
     let domain = from.address.domain();
@@ -102,6 +103,20 @@ fn unsubscribe(url: &str) -> Result<Vec<Custom>, postrider_mail::header::Error> 
     Ok(headers)
 }
 
+/// Where a relay has no other place for metadata and trace: headers. A value that no header can hold is left out.
+fn bookkeeping(row: &Row<'_>, job: &Value) -> Vec<Custom> {
+    let word = |path: &str| job.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let pairs = [
+        ("X-Trace-Id", word("/traceId")),
+        ("X-Metadata-Subscription-Id", row.subscription.to_string()),
+        ("X-Metadata-Open-Event-Id", row.open_event.to_string()),
+        ("X-Metadata-Term", word("/event/termId")),
+        ("X-Metadata-Campus", word("/event/campusCode")),
+    ];
+    let filled = pairs.iter().filter(|(_, value)| !value.is_empty());
+    filled.filter_map(|(name, value)| Custom::new(name, value).ok()).collect()
+}
+
 /// What providers keep with a mail: `{ subscriptionId, openEventId, term, campus }`, and what finds it in a trace.
 fn metadata(row: &Row<'_>, job: &Value) -> Vec<(String, String)> {
     let word = |path: &str| job.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -113,6 +128,8 @@ fn metadata(row: &Row<'_>, job: &Value) -> Vec<(String, String)> {
         ("templateId", word("/template/id")),
         ("templateVersion", word("/template/version")),
         ("traceId", word("/traceId")),
+        // As it is in the row; the key against repeats and the Message-ID have the subscription too.
+        ("dedupeKey", row.dedupe.clone().into_owned()),
     ];
     let filled = pairs.into_iter().filter(|(_, value)| !value.is_empty());
     filled.map(|(key, value)| (key.to_owned(), value)).collect()

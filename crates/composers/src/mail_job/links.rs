@@ -52,6 +52,10 @@ impl Pattern {
         Ok(Self(pieces))
     }
 
+    pub fn needs_token(&self) -> bool {
+        self.0.contains(&Piece::Token)
+    }
+
     /// `None` where the row lacks what a place needs.
     pub fn fill(&self, with: &Filling<'_>) -> Option<String> {
         let mut url = String::new();

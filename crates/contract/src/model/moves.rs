@@ -52,6 +52,18 @@ pub enum When {
     },
 }
 
+impl When {
+    /// The column whose time decides.
+    pub fn column(&self) -> Option<&str> {
+        match self {
+            Self::Always => None,
+            Self::OlderThan { since: column, .. } | Self::At { column } | Self::Before { column } => {
+                Some(column)
+            }
+        }
+    }
+}
+
 /// An operator's move. A requeue with no `to` goes to the first ready state of the stage that ended there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorMove {

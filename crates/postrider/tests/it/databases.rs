@@ -98,3 +98,64 @@ async fn postgres_wrong_user_or_password_is_one_clear_message() {
 async fn mysql_wrong_user_or_password_is_one_clear_message() {
     refused(&fresh(&server("POSTRIDER_TEST_MYSQL"), "cli_refused").await);
 }
+
+/// Only the fields that the specification lists, and the message's own: no `migrate`, no time of creation.
+fn bare(columns: &str, due: &str) -> [String; 2] {
+    [
+        format!(
+            "CREATE TABLE mail_outbox ({columns}, status VARCHAR(20) NOT NULL, retry_count INTEGER NOT NULL, \
+             next_attempt_at {due} NOT NULL, last_error TEXT NULL, last_attempt_at {due} NULL, to_addresses TEXT, \
+             subject TEXT, body_text TEXT)"
+        ),
+        "INSERT INTO mail_outbox (id, status, retry_count, next_attempt_at, to_addresses, subject, body_text) \
+         VALUES (1, 'queued', 0, '2026-01-01 00:00:00', 'ann@example.com', 'Hi', 'Hello')"
+            .to_owned(),
+    ]
+}
+
+fn drains(shop: &Shop) {
+    let checked = shop.run(&["check"]);
+    assert!(checked.out.contains("created_at"), "{}{}", checked.out, checked.err);
+    let running = shop.start();
+    eventually("the mail is in the folder", || (shop.mails() == 1).then_some(()));
+    eventually("the row is sent", || {
+        let shown = shop.run(&["show", "mail", "1", "--json"]).fine();
+        (shown.json()[0]["state"] == "sent").then_some(())
+    });
+    drop(running);
+    shop.run(&["migrate"]).fine();
+    shop.run(&["check"]).fine();
+}
+
+#[tokio::test]
+async fn m02_the_fields_of_the_specification_suffice_on_postgres() {
+    let url = fresh(&server("POSTRIDER_TEST_POSTGRES"), "cli_bare").await;
+    let shop = on(&url);
+    let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
+    for statement in bare("id BIGINT PRIMARY KEY", "TIMESTAMP") {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
+    }
+    drains(&shop);
+}
+
+#[tokio::test]
+async fn m02_the_fields_of_the_specification_suffice_on_mysql() {
+    let url = fresh(&server("POSTRIDER_TEST_MYSQL"), "cli_bare").await;
+    let shop = on(&url);
+    let mut connection = sqlx::MySqlConnection::connect(&url).await.unwrap();
+    for statement in bare("id BIGINT PRIMARY KEY", "DATETIME") {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
+    }
+    drains(&shop);
+}
+
+#[tokio::test]
+async fn m02_the_fields_of_the_specification_suffice_on_sqlite() {
+    let shop = Shop::new(Some(SQLITE));
+    let pool = shop.sql_creating().await;
+    for statement in bare("id INTEGER PRIMARY KEY", "TIMESTAMP") {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&pool).await.unwrap();
+    }
+    pool.close().await;
+    drains(&shop);
+}

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Id      Status      Attributes                                                            TTL
-//! 7f3a…   _META       { Latest, UpdatedAt, Reason, EMLFilePath, PayloadFilePath, Attempts, … }   epoch seconds
+//! 7f3a…   _META       { Latest, UpdatedAt, Reason, EmlFilePath, PayloadFilePath, Attempts, … }   epoch seconds
 //! 7f3a…   ACCEPTED    { UpdatedAt, Reason, … }                                              the same
 //! 7f3a…   INTAKING    { UpdatedAt, Reason, … }                                              the same
 //! ```
@@ -29,7 +29,7 @@ pub(crate) const REACHED_AT: &str = "ReachedAt";
 pub(crate) const RECIPIENTS: &str = "Recipients";
 
 /// Names that other programs write for the same thing; read where ours is absent.
-const OTHER_NAMES: [(&str, &str); 1] = [("EMLFilePath", "EmlFilePath")];
+const OTHER_NAMES: [(&str, &str); 1] = [("EmlFilePath", "EMLFilePath")];
 
 /// Column ↔ attribute.
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ impl Layout {
         for (field, column) in contract.message_columns() {
             let attribute = match field.as_str() {
                 "payload_path" => "PayloadFilePath",
-                "eml_path" => "EMLFilePath",
+                "eml_path" => "EmlFilePath",
                 "traceparent" => "Traceparent",
                 _ => &column,
             };

@@ -11,8 +11,8 @@ use postrider_seams::store::{Class, Error};
 use crate::record::Record;
 use crate::store::DynamoStore;
 
-/// Records that a page looks at: few first, as most claims are small, then more.
-const FIRST_PAGE: i32 = 100;
+/// Records that a page reads: the claim's batch first (25 by default), then twice as many each time, as the index has the
+/// records of all states and a filter finds ours among them.
 const LARGEST_PAGE: i32 = 1600;
 /// Pages of one walk.
 const MOST_PAGES: usize = 50;
@@ -65,9 +65,15 @@ impl DynamoStore {
             wraps: next.is_some(),
             next,
             pages: 0,
-            size: if self.contended.load(Relaxed) { 4 * FIRST_PAGE } else { FIRST_PAGE },
+            size: self.first_page(),
             ended: false,
         }
+    }
+
+    /// Where workers meet often each looks at more, to find some that nobody else takes.
+    fn first_page(&self) -> i32 {
+        let batch = i32::try_from(self.contract.claim.batch).unwrap_or(LARGEST_PAGE).clamp(1, LARGEST_PAGE);
+        if self.contended.load(Relaxed) { batch.saturating_mul(4).min(LARGEST_PAGE) } else { batch }
     }
 
     /// The next page's records; `None` at the end. Records whose time to live is over are left out.

@@ -20,6 +20,7 @@ async fn n09_the_envelope_has_all_that_a_sender_is_to_know() {
             ("templateId", "open-seat"),
             ("templateVersion", "v1"),
             ("traceId", "trace-1"),
+            ("dedupeKey", "sha:abc"),
         ]
     );
     let detail = |key: &str| envelope.detail[key].as_text().unwrap().to_owned();
@@ -100,4 +101,37 @@ async fn n08_one_event_with_three_subscribers_is_three_mails() {
     }
     ids.dedup();
     assert_eq!(ids.len(), 3, "{ids:?}");
+}
+
+#[tokio::test]
+async fn n09_metadata_and_trace_are_headers_of_the_mail() {
+    let header = async |changes: &[(&'static str, Value)], name: &str| {
+        let bytes = mail(&compose(changes).await.unwrap()).message.to_vec();
+        let parsed = MessageParser::default().parse(&bytes).unwrap();
+        parsed.header_raw(name.to_owned()).map(|value| value.trim().to_owned())
+    };
+    for (name, value) in [
+        ("X-Trace-Id", "trace-1"),
+        ("X-Metadata-Subscription-Id", "52"),
+        ("X-Metadata-Open-Event-Id", "31"),
+        ("X-Metadata-Term", "2026F"),
+        ("X-Metadata-Campus", "NB"),
+    ] {
+        assert_eq!(header(&[], name).await.as_deref(), Some(value), "{name}");
+    }
+    // What no header can hold is left out; the mail goes all the same.
+    let broken = ("event.trace_id", text("a\r\nBcc: x@example.org"));
+    assert_eq!(header(std::slice::from_ref(&broken), "X-Trace-Id").await, None);
+    assert_eq!(header(&[broken], "Bcc").await, None);
+}
+
+#[tokio::test]
+async fn n10_a_missing_unsubscribe_token_is_named() {
+    let mut settings = settings();
+    settings.manage_url = Pattern::parse("https://seats.example/s?t={token}").unwrap();
+    let composed = compose_with(settings, &[("subscription.unsubscribe_token", Value::Null)]).await;
+    assert_eq!(
+        told(composed),
+        "failed validation_error: subscription 52 has no unsubscribe_token, which mail.manage_url needs for {token}"
+    );
 }

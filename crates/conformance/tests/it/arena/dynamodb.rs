@@ -23,7 +23,7 @@ const NAMES: [(&str, &str, ColumnKind); 8] = [
     ("attempts", "Attempts", ColumnKind::Int),
     ("next_attempt_at", "NextAttemptAt", ColumnKind::Time),
     ("payload_file_path", "PayloadFilePath", ColumnKind::Text),
-    ("eml_file_path", "EMLFilePath", ColumnKind::Text),
+    ("eml_file_path", "EmlFilePath", ColumnKind::Text),
 ];
 
 pub struct DynamoDbArena {

@@ -51,3 +51,31 @@ async fn n12_tables_with_only_what_the_specification_names_are_enough() {
     shop.run(&["migrate"]).fine();
     shop.run(&["check"]).fine();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn n00_the_fields_of_the_specification_suffice_without_migrate() {
+    let shop = Shop::new(None);
+    let text = settings("sqlite:app.db").replace("?token={token}", "");
+    std::fs::write(shop.path("postrider.toml"), text).expect("the settings can be written");
+    let pool = shop.sql_creating().await;
+    let events = "CREATE TABLE subscription_events (subscription_id INTEGER, event_type TEXT, section_status TEXT, created_at TEXT)";
+    for table in OWN.into_iter().chain([events]) {
+        sqlx::query(table).execute(&pool).await.expect("it can be made");
+    }
+    pool.close().await;
+    let sql = Sql::sqlite(&shop.path("app.db"));
+    sql.must(&format!(
+        "INSERT INTO open_events VALUES (1, '2026F', 'NB', '07214', 'Open', datetime('now'), '{PAYLOAD}')"
+    ))
+    .await;
+    sql.must("INSERT INTO subscriptions VALUES (1, 'active', 'email', 'ann@example.net')").await;
+    sql.must("INSERT INTO open_event_notifications (open_event_id, subscription_id, dedupe_key) VALUES (1, 1, 'k')")
+        .await;
+    let said = shop.run(&["check"]);
+    assert!(said.out.contains("rows do not expire"), "{}\n{}", said.out, said.err);
+    let running = shop.start();
+    at_rest(&sql).await;
+    let row = told(&sql).await.remove(0);
+    assert_eq!(row[..3], ["ann@example.net", "sent", "1"], "{row:?}");
+    drop(running);
+}

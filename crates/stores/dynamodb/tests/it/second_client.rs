@@ -30,7 +30,7 @@ async fn e04_e05_the_pipeline_takes_its_records_and_it_takes_ours() {
     let seen = world.boto3("answer(all('e-1'))").await;
     let meta = &seen["_META"];
     assert_eq!(meta["Attributes"]["Latest"], "READY");
-    assert_eq!(meta["Attributes"]["EMLFilePath"], "/eml/e-1.eml");
+    assert_eq!(meta["Attributes"]["EmlFilePath"], "/eml/e-1.eml");
     assert_eq!(meta["TTL"], later, "the old place's TTL has moved to the root");
     assert!(meta["Attributes"].get("TTL").is_none(), "and is gone from the old one: {meta}");
     assert_eq!(seen["ACCEPTED"]["TTL"], later, "so that it does not outlive the others: {seen}");
@@ -63,7 +63,7 @@ answer([item['Id']['S'] for item in items])
 async fn e04_other_spellings_and_strange_records_stop_nobody() {
     let world = World::new().await;
     let program = r"
-put('e-1', 'READY', EmlFilePath='/eml/old.eml')
+put('e-1', 'READY', EMLFilePath='/eml/old.eml')
 put('e-2', 'TELEPORTED')
 table.put_item(Item=dict(Id='e-3', Status='READY', Attributes=dict(EmlFilePath='x')))
 table.put_item(Item=dict(Id='e-4', Status='_META'))

@@ -121,6 +121,12 @@ pub(super) fn addition(contract: &Contract, dialect: Dialect, name: &str) -> Str
     match role_of(contract, name) {
         Some(Role::Attempts) if counted => format!("{sql_type} NOT NULL DEFAULT 0"),
         Some(Role::Version) => format!("{sql_type} NOT NULL DEFAULT 0"),
+        // SQLite adds no column whose default is computed: there the producer writes it.
+        Some(Role::Created) if contract.table.time == TimeForm::Native => match dialect {
+            Dialect::Postgres => format!("{sql_type} DEFAULT now()"),
+            Dialect::Mysql => format!("{sql_type} DEFAULT (UTC_TIMESTAMP(6))"),
+            Dialect::Sqlite => sql_type,
+        },
         _ => sql_type,
     }
 }

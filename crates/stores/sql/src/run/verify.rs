@@ -42,6 +42,7 @@ impl Opened {
         findings.extend(facts.hazards.findings.iter().cloned());
         findings.push(claim_finding(facts));
         findings.extend(facts.missing.iter().map(|ddl| missing_finding(ddl)));
+        findings.extend(self.age_finding(facts));
         findings.extend(facts.duplicates.iter().map(|(columns, values)| duplicate_finding(columns, *values)));
         findings.extend(facts.strange.iter().map(|text| Finding {
             level: Level::Warning,
@@ -144,6 +145,17 @@ impl Opened {
         Some(ok(format!(
             "a mail that some recipients refuse for now is retried for them alone: {place} remembers who has it"
         )))
+    }
+
+    /// Only where the contract knows such a column and the table lacks it.
+    fn age_finding(&self, facts: &Facts) -> Option<Finding> {
+        let lacks = facts.missing.iter().any(|ddl| ddl.contains("ADD COLUMN"));
+        (lacks && self.contract.column(Role::Created).is_none()).then(|| Finding {
+            level: Level::Warning,
+            text: "the table has no time of creation: rows do not expire by age, and nothing waits for claim.min_age"
+                .to_owned(),
+            mend: None,
+        })
     }
 
     fn lease_finding(&self) -> Finding {
