@@ -1,5 +1,5 @@
-//! Rows/s claimed and settled from ordered groups at the store, with and without 100,000 rows of held groups in front:
-//! in few long groups, and in very many short ones.
+//! Rows/s claimed and settled from ordered groups at the store: with and without 100,000 rows of held groups in front (few
+//! long groups, and very many short ones), and with and without an old transaction that keeps dead rows from being removed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,36 +19,53 @@ use crate::servers::Bed;
 
 const BATCH: u32 = 500;
 
-/// Groups that may go.
-const FREE: u64 = 200;
-
-/// What stands in front.
+/// What is in the way of the rows that may go.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Held {
+enum Case {
     Nothing,
-    /// 100 groups of 1,000 rows.
+    /// 100 held groups of 1,000 rows.
     Long,
-    /// 100,000 groups of one row.
+    /// 100,000 held groups of one row.
     Many,
+    /// Nothing, but the rows are in few groups.
+    Few,
+    /// Few groups, and a transaction that was begun before the drain stays open.
+    Pinned,
 }
 
-impl Held {
-    const ALL: [Self; 3] = [Self::Nothing, Self::Long, Self::Many];
+impl Case {
+    const ALL: [Self; 5] = [Self::Nothing, Self::Long, Self::Many, Self::Few, Self::Pinned];
 
     fn name(self) -> &'static str {
         match self {
             Self::Nothing => "nothing held",
             Self::Long => "100 groups x 1,000 held",
             Self::Many => "100,000 groups x 1 held",
+            Self::Few => "20 groups",
+            Self::Pinned => "20 groups, old transaction open",
         }
     }
 
-    fn groups(self) -> u64 {
+    /// The case without what is in the way.
+    fn baseline(self) -> Self {
         match self {
-            Self::Nothing => 0,
+            Self::Nothing | Self::Long | Self::Many => Self::Nothing,
+            Self::Few | Self::Pinned => Self::Few,
+        }
+    }
+
+    /// Groups in front that may not go.
+    fn held(self) -> u64 {
+        match self {
             Self::Long => 100,
             Self::Many => 100_000,
+            Self::Nothing | Self::Few | Self::Pinned => 0,
         }
+    }
+
+    /// Groups that may go.
+    fn free(self) -> u64 {
+        if self.baseline() == Self::Few { 20 } else { 200 }
     }
 }
 
@@ -58,31 +75,47 @@ pub async fn run(report: Report, rounds: usize, rows: u64) {
     let bed = Bed::postgres(&contract).await;
     let Bed::Postgres { url, .. } = &bed else { unreachable!("asked for PostgreSQL") };
     for workers in [1, 4] {
-        let mut rates: BTreeMap<Held, Vec<f64>> = BTreeMap::new();
+        let mut rates: BTreeMap<Case, Vec<f64>> = BTreeMap::new();
         for round in 1..=rounds {
-            for held in Held::ALL {
-                Report::say(&format!("{workers} workers, {}, round {round} of {rounds}", held.name()));
-                fill(url, rows, held).await;
-                rates.entry(held).or_default().push(drain(&bed, &contract, workers, rows).await);
+            for case in Case::ALL {
+                Report::say(&format!("{workers} workers, {}, round {round} of {rounds}", case.name()));
+                fill(url, rows, case).await;
+                let pin = if case == Case::Pinned { Some(pin(url).await) } else { None };
+                rates.entry(case).or_default().push(drain(&bed, &contract, workers, rows).await);
+                drop(pin);
             }
         }
-        let mut medians = rates.into_iter().map(|(held, mut rates)| (held, median(&mut rates)));
-        let (_, nothing) = medians.next().expect("a case");
-        let named = |held: Held| format!("{workers} workers, {}", held.name());
-        report.print(&Figure::new("groups", named(Held::Nothing), nothing, "rows/s"));
-        for (held, rate) in medians {
-            report.print(&Figure::new("groups", named(held), rate, "rows/s").beside("nothing held", nothing));
+        let medians: BTreeMap<Case, f64> =
+            rates.into_iter().map(|(case, mut rates)| (case, median(&mut rates))).collect();
+        for (case, rate) in &medians {
+            let figure =
+                Figure::new("groups", format!("{workers} workers, {}", case.name()), *rate, "rows/s");
+            let baseline = case.baseline();
+            report.print(&if *case == baseline {
+                figure
+            } else {
+                figure.beside(baseline.name(), medians[&baseline])
+            });
         }
     }
 }
 
+/// A transaction with a snapshot from before the drain: while it is open, no row version that it sees can be removed.
+async fn pin(url: &str) -> PgConnection {
+    let mut connection = PgConnection::connect(url).await.expect("connected");
+    for statement in ["BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT count(*) FROM outbox"] {
+        connection.execute(statement).await.expect("a snapshot taken");
+    }
+    connection
+}
+
 /// Held groups first, by key and by time; then `rows` due ones of free groups, in turn.
-async fn fill(url: &str, rows: u64, held: Held) {
+async fn fill(url: &str, rows: u64, case: Case) {
     let columns = "topic, partition_key, payload, status, created_at, next_attempt_at";
     let payload = "x".repeat(200);
-    let groups = held.groups();
+    let (groups, free) = (case.held(), case.free());
     let free = format!(
-        "INSERT INTO outbox ({columns}) SELECT 'events', 'k-' || md5((n % {FREE})::text), '{payload}', 'PENDING', \
+        "INSERT INTO outbox ({columns}) SELECT 'events', 'k-' || md5((n % {free})::text), '{payload}', 'PENDING', \
          now() - interval '1 hour' + n * interval '1 millisecond', NULL FROM generate_series(1, {rows}) AS n"
     );
     let front = format!(

@@ -32,6 +32,7 @@ pub mod verify;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use postrider_contract::{Contract, Stage};
 use postrider_seams::row::{RowId, Value};
@@ -107,6 +108,8 @@ pub struct Done {
     pub affected: u64,
     /// What a look for groups answered.
     pub groups: Vec<Vec<Value>>,
+    /// How long that took.
+    pub finding: Duration,
 }
 
 impl Done {

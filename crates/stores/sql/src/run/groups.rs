@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use postrider_seams::row::Claimed;
 use postrider_seams::store::Error;
+use tokio::time::Instant;
 
 use super::claim::count;
 use super::known::Free;
@@ -112,9 +113,11 @@ impl Opened {
             ..Given::limit(on.owner(), limit)
         };
         let mut done = Done::default();
+        let started = Instant::now();
         if let Some(look) = scripts.first() {
             done = on.run("look for groups", look, &given).await?;
         }
+        let finding = done.finding;
         let look = Look::read(on.dialect(), asked, &done.groups);
         if let Some(take) = scripts.get(1) {
             if look.groups.is_empty() {
@@ -128,6 +131,11 @@ impl Opened {
             [only] => Some(*only),
             _ => None,
         };
-        Ok((look, self.read_claimed(done, from)))
+        let rows = self.read_claimed(done, from);
+        // Short claims say nothing about what a backlog costs.
+        if count(&rows) >= limit {
+            self.ring.spent(finding, started.elapsed().saturating_sub(finding));
+        }
+        Ok((look, rows))
     }
 }

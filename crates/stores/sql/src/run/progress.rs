@@ -1,6 +1,7 @@
 //! What a script has come to between two of its steps: the same for every driver.
 
 use postrider_seams::row::{RowId, Value};
+use tokio::time::Instant;
 
 use super::Done;
 use super::permits::Permits;
@@ -19,6 +20,7 @@ pub struct Progress {
     pub permits: Permits,
     limit: usize,
     run: u32,
+    started: Instant,
 }
 
 impl Progress {
@@ -30,6 +32,7 @@ impl Progress {
             permits: Permits::new(&given.shares),
             limit: given.limit as usize,
             run: given.groups.run,
+            started: Instant::now(),
         }
     }
 
@@ -57,6 +60,7 @@ impl Progress {
         match step.yields {
             Yields::Groups => {
                 self.groups = group_texts(&rows);
+                self.done.finding = self.started.elapsed();
                 self.done.groups = rows;
             }
             Yields::Run => {

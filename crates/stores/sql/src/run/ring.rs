@@ -11,6 +11,12 @@ use crate::bind::{self, Groups};
 /// New rows that a look takes in, at most.
 const FRESH: u32 = 200;
 
+/// How often runs double while finding groups is expensive.
+const LONGEST_STRETCH: u32 = 4;
+
+/// Rows that one group gives at a time, at most, however long its runs have become.
+const MOST_OF_A_GROUP: u32 = 500;
+
 /// Between two looks on a ring too long for one.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
@@ -25,6 +31,8 @@ struct State {
     unfinished: bool,
     /// Rows that one group yielded, lately.
     yielded: u32,
+    /// How many times the contract's `run` one group gives at a time, as a power of two.
+    stretch: u32,
     /// Who gets the odd row of a lane's capacity.
     flip: bool,
 }
@@ -58,6 +66,7 @@ impl Ring {
     /// What the next look asks for, to get `rows`. Only the first look of a claim looks at new rows.
     pub fn plan(&self, dialect: Dialect, rows: u32, run: u32, round: u32) -> Groups {
         let state = self.lock();
+        let run = run.saturating_mul(1 << state.stretch).min(MOST_OF_A_GROUP.max(run));
         // A transaction holds a lock for each; on MySQL each costs a statement.
         let most = if dialect == Dialect::Mysql { 64 } else { 500 };
         let wanted = rows.div_ceil(state.yielded.clamp(1, run)).clamp(1, most);
@@ -83,6 +92,18 @@ impl Ring {
     pub fn yielded(&self, rows: u32, groups: u32) {
         if let Some(each) = rows.checked_div(groups) {
             self.lock().yielded = each.max(1);
+        }
+    }
+
+    /// Adapts the length of runs to what finding groups costs. A group is found by reading its index from the front, past
+    /// the entries of rows that are done; while an old transaction keeps PostgreSQL from removing those, each visit of a group costs
+    /// as much as it has done rows. Longer runs mean fewer visits for the same rows.
+    pub fn spent(&self, finding: Duration, taking: Duration) {
+        let mut state = self.lock();
+        if finding * 4 > taking {
+            state.stretch = (state.stretch + 1).min(LONGEST_STRETCH);
+        } else if finding * 6 < taking {
+            state.stretch = state.stretch.saturating_sub(1);
         }
     }
 
@@ -206,6 +227,28 @@ mod tests {
         let rows = [row("a", 1, 1), row("b", 1, 1), row("c", 1, 1)];
         let look = Look::read(Dialect::Sqlite, &asked(2, 64), &rows);
         assert_eq!((look.groups.len(), look.left), (2, Left::At("b".to_owned())));
+    }
+
+    #[test]
+    fn runs_lengthen_while_finding_groups_is_expensive() {
+        let millis = Duration::from_millis;
+        let ring = Ring::default();
+        let run = |ring: &Ring| ring.plan(Dialect::Postgres, 500, 50, 0).run;
+        assert_eq!(run(&ring), 50);
+        ring.spent(millis(5), millis(10));
+        assert_eq!(run(&ring), 100);
+        // In between they stay as they are.
+        ring.spent(millis(20), millis(100));
+        assert_eq!(run(&ring), 100);
+        for _ in 0..10 {
+            ring.spent(millis(5), millis(10));
+        }
+        assert_eq!(run(&ring), MOST_OF_A_GROUP);
+        for _ in 0..10 {
+            ring.spent(millis(0), millis(10));
+        }
+        assert_eq!(run(&ring), 50);
+        assert_eq!(ring.plan(Dialect::Postgres, 500, 1000, 0).run, 1000, "the contract may ask for more");
     }
 
     #[test]
