@@ -9,6 +9,7 @@ mod graph;
 mod licences;
 mod links;
 mod pages;
+mod rules;
 mod tree;
 mod words;
 
@@ -76,6 +77,7 @@ pub fn command(words: &[&str]) -> Result {
         breaches.extend(pages::check(source));
     }
     breaches.extend(tree::check(&sources));
+    breaches.extend(rules::check(&sources));
     breaches.extend(links::check(&sources, &|path| root.join(path).exists()));
     breaches.extend(graph::check(&graph::read(root)?));
     breaches.extend(licences::check(root)?);

@@ -285,3 +285,22 @@ fn the_lists_of_deny_toml_are_obeyed() {
         licences::check_packages(&policy, &metadata).into_iter().map(|b| b.what).collect();
     assert_eq!(found, ["cmake is banned", "the licence of b is `GPL-3.0`"]);
 }
+
+#[test]
+fn rules_and_tests_name_each_other() {
+    let page = source("docs/rules.md", "| id | rule |\n|---|---|\n| M4 | Backoff. |\n| O10 | Brokers. |\n");
+    let tests = |text: &str| [source("docs/rules.md", &page.text), source("crates/a/tests/it.rs", text)];
+    let found =
+        |text: &str| -> Vec<String> { rules::check(&tests(text)).iter().map(ToString::to_string).collect() };
+    assert_eq!(
+        found("fn m04_backs_off() {}\nasync fn o10_kafka() {}\nfn e_mail() {}\n"),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        found("fn m4_backs_off() {}\nfn o9_dead_letters() {}\n"),
+        [
+            "crates/a/tests/it.rs:2: a test names rule O9, which docs/rules.md does not list: list the rule, or rename the test",
+            "docs/rules.md:4: no test names rule O10: write a test whose name begins with the id",
+        ]
+    );
+}
