@@ -40,7 +40,7 @@ fn every_missing_column_is_listed_with_what_needs_it() {
         named.iter().any(|text| text.contains("to_addresses") && text.contains("message.to")),
         "{named:?}"
     );
-    assert_eq!(missing.len(), 7, "{named:?}");
+    assert_eq!(missing.len(), 6, "{named:?}");
 }
 
 #[test]

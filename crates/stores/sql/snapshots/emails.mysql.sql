@@ -1684,7 +1684,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: reclaim, charged, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, charged, step 3: [Held] -> Nothing
@@ -1707,7 +1707,7 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: reclaim, dead, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'poison: its workers died several times while they delivered it, the last times alone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, dead, step 3: [Held] -> Nothing

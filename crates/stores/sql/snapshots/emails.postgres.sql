@@ -1592,7 +1592,7 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (

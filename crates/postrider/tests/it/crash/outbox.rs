@@ -1,6 +1,7 @@
 //! Records: rows of 50 keys, four workers, a real broker. Two workers are killed with rows in their hands, the broker is
 //! taken away and comes back; then a client that is not ours reads everything. Nothing may be lost, the first copies
-//! of a key's records are in order, and a second copy is there only where an attempt was spent on its row.
+//! of a key's records are in order, and a second copy is there only where an attempt was spent on its row or the
+//! broker went away before it acknowledged the first.
 
 mod audit;
 mod broker;

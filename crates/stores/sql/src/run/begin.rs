@@ -49,7 +49,8 @@ impl Opened {
         Value::Text(self.program.place.clone())
     }
 
-    /// The list is written and the leases are checked at once: a mark of a row that is lost does no harm.
+    /// The list is written and the leases are checked at the same time, which saves a round trip. A row that lost its lease stays on
+    /// the list until the next begin.
     pub async fn begin(&self, on: &impl Run, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
         let marks: Vec<Mark> = begun.iter().chain(others).map(mark).collect();
         let (written, standing) =
