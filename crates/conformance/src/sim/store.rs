@@ -158,10 +158,10 @@ impl Store for FaultyStore {
         self.go().await?;
         let answers = self.inner.begin(begun, others).await?;
         for (lease, answer) in begun.iter().zip(&answers) {
-            // A lease that ran out and was not taken back yet may answer either way; its row is marked until the next list.
-            self.shared.begin(lease);
+            // A lease that ran out and was not taken back yet may answer either way.
             if *answer == Held::Held {
                 self.shared.judge(lease, true, "begin");
+                self.shared.begin(lease);
             }
         }
         self.back(answers).await

@@ -9,16 +9,18 @@ use crate::store::MemoryStore;
 use crate::table::Table;
 
 impl MemoryStore {
-    /// From now on exactly these are begun; answers which of the first still hold their lease.
+    /// From now on exactly these are begun, less those that lost their lease; answers which of the first still hold it.
     pub(crate) fn begin_rows(&self, begun: &[Lease], others: &[Lease]) -> Vec<Held> {
         let now = self.table.now();
         let mut table = self.table.lock();
-        let list: Vec<Lease> = begun.iter().chain(others).cloned().collect();
-        table.begun.insert((self.stage, self.worker.clone()), list);
-        let is_held = |lease: &Lease| {
+        let is_held = |lease: &&Lease| {
             table.rows.get(&lease.id).is_some_and(|row| self.holds(row, lease) && !self.has_run_out(row, now))
         };
-        begun.iter().map(|lease| if is_held(lease) { Held::Held } else { Held::Lost }).collect()
+        let list: Vec<Lease> = begun.iter().filter(is_held).chain(others).cloned().collect();
+        let answers =
+            begun.iter().map(|lease| if is_held(&lease) { Held::Held } else { Held::Lost }).collect();
+        table.begun.insert((self.stage, self.worker.clone()), list);
+        answers
     }
 
     pub(crate) fn reclaim_rows(&self, limit: u32) -> Reclaimed {

@@ -49,14 +49,19 @@ impl Opened {
         Value::Text(self.program.place.clone())
     }
 
-    /// The list is written and the leases are checked at the same time, which saves a round trip. A row that lost its lease stays on
-    /// the list until the next begin.
+    /// The list is written and the leases are checked at the same time, which saves a round trip. Rows that lost their lease are
+    /// taken off the list again: they are not sent, and must not be charged for a crash.
     pub async fn begin(&self, on: &impl Run, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
         let marks: Vec<Mark> = begun.iter().chain(others).map(mark).collect();
         let (written, standing) =
             tokio::join!(biased; self.write_marks(on, &marks), self.still_held(on, begun));
         written?;
         let standing = standing?;
+        if begun.iter().any(|lease| !standing.contains(&lease.id)) {
+            let stand = begun.iter().filter(|lease| standing.contains(&lease.id));
+            let marks: Vec<Mark> = stand.chain(others).map(mark).collect();
+            self.write_marks(on, &marks).await?;
+        }
         let held = |lease: &Lease| if standing.contains(&lease.id) { Held::Held } else { Held::Lost };
         Ok(begun.iter().map(held).collect())
     }
