@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use postrider_seams::store::Class;
 use postrider_seams::{Claimed, Envelope, Failure, Outcome};
 use tokio::time::Instant;
 
@@ -17,13 +16,10 @@ use crate::ended::Ended;
 use crate::runner::Runner;
 use crate::suspect::{self, is_suspect};
 use crate::waiting::{Portion, Taken};
-use crate::{decide, letters, ordered, prober};
+use crate::{decide, large, letters, ordered, prober};
 
 /// A delivery is not begun on a lease that ends sooner than this, or than a quarter of it where leases are short.
 pub(crate) const LEASE_MARGIN: Duration = Duration::from_secs(2);
-
-/// How long a row that could not be read is kept before it is handed back.
-pub(crate) const UNREADABLE: Duration = Duration::from_secs(1);
 
 /// What a transport may take beyond its deadline before it is given up.
 const GRACE: Duration = Duration::from_secs(5);
@@ -44,47 +40,11 @@ pub(crate) async fn run(runner: Arc<Runner>) {
         };
         let (inline, large): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.fields.is_some());
         deliver(&runner, inline).await;
-        for row in large {
-            deliver_large(&runner, row).await;
-        }
+        large::deliver(&runner, large).await;
     }
 }
 
-/// A row whose fields were too large for the claim: loaded alone, within the lane's budget of bytes.
-async fn deliver_large(runner: &Runner, mut row: HeldRow) {
-    let limit = runner.lane.composer.size_limit();
-    if row.row.size > limit {
-        let reason = format!("the message is too large: {} bytes, at most {limit} are allowed", row.row.size);
-        let outcome = Outcome::Rejected(Failure::new(reason));
-        runner.ended.push(vec![decide::ended(runner, row, None, outcome)]);
-        return;
-    }
-    let _permit = runner.room_for(row.row.size).await;
-    let Some(lease) = row.lease.current() else {
-        runner.ended.push(vec![Ended::released(row.lease)]);
-        return;
-    };
-    match runner.store.load(std::slice::from_ref(&lease)).await.map(|mut loaded| loaded.pop().flatten()) {
-        Ok(Some(fields)) => {
-            row.row.fields = Some(fields);
-            deliver(runner, vec![row]).await;
-        }
-        Ok(None) => runner.ended.push(vec![Ended::released(row.lease)]),
-        // Handed back it would be claimed again at once, and fail again, for ever.
-        Err(error) if error.class == Class::Permanent => {
-            let outcome = Outcome::Rejected(Failure::new(format!("the row could not be read: {error}")));
-            runner.ended.push(vec![decide::ended(runner, row, None, outcome)]);
-        }
-        Err(error) => {
-            tracing::warn!(lane = runner.state.name, row = %row.row.lease.id, %error, "the row could not be read; handed back");
-            // It would be claimed at once, and a table that can't be read would be asked without a pause.
-            tokio::time::sleep(UNREADABLE).await;
-            runner.ended.push(vec![Ended::released(row.lease)]);
-        }
-    }
-}
-
-async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
+pub(crate) async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
     if rows.is_empty() {
         return;
     }

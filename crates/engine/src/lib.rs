@@ -14,6 +14,7 @@ mod ended;
 mod engine;
 mod keeper;
 pub mod lane;
+mod large;
 mod letters;
 mod nets;
 mod observed;

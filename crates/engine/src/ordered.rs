@@ -10,14 +10,15 @@ use std::collections::VecDeque;
 
 use postrider_contract::Transition;
 use postrider_seams::store::Class;
-use postrider_seams::{Claimed, Envelope, Failure, Outcome};
+use postrider_seams::{Claimed, Envelope, Outcome};
 use tokio::sync::SemaphorePermit;
 use tokio::time::Instant;
 
 use crate::batch::{HeldRow, LeaseRef};
 use crate::begin::{Mark, begin};
-use crate::deliverer::{LEASE_MARGIN, UNREADABLE, compose, send};
+use crate::deliverer::{LEASE_MARGIN, compose, send};
 use crate::ended::Ended;
+use crate::large::{self, UNREADABLE};
 use crate::runner::Runner;
 use crate::suspect::{self, is_suspect};
 use crate::waiting::Run;
@@ -143,12 +144,8 @@ async fn choose(runner: &Runner, run: Run, room: usize) -> Option<Under<'_>> {
 /// A row whose fields were too large for the claim goes alone.
 async fn choose_large(runner: &Runner, mut rest: Run) -> Option<Under<'_>> {
     let mut first = rest.pop_front()?;
-    let limit = runner.lane.composer.size_limit();
-    if first.row.size > limit {
-        let reason =
-            format!("the message is too large: {} bytes, at most {limit} are allowed", first.row.size);
-        let part = Part::Failed(Outcome::Rejected(Failure::new(reason)));
-        return Some(Under { now: vec![(first, part)], rest, _bytes: None });
+    if let Some(outcome) = large::too_large(runner, first.row.size) {
+        return Some(Under { now: vec![(first, Part::Failed(outcome))], rest, _bytes: None });
     }
     let bytes = runner.room_for(first.row.size).await;
     let loaded = match first.lease.current() {
@@ -160,10 +157,8 @@ async fn choose_large(runner: &Runner, mut rest: Run) -> Option<Under<'_>> {
             first.row.fields = Some(fields);
             Some(Under { now: vec![(first, Part::Fresh)], rest, _bytes: bytes })
         }
-        // Handed back it would be claimed again at once, and fail again, for ever.
         Err(error) if error.class == Class::Permanent => {
-            let reason = format!("the row could not be read: {error}");
-            let part = Part::Failed(Outcome::Rejected(Failure::new(reason)));
+            let part = Part::Failed(large::unreadable(&error));
             Some(Under { now: vec![(first, part)], rest, _bytes: bytes })
         }
         other => {

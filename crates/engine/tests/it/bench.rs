@@ -88,6 +88,8 @@ type Script = dyn Fn(&Envelope) -> Outcome + Send + Sync;
 pub struct Scripted {
     script: Box<Script>,
     pub takes: Duration,
+    /// Envelopes in one call.
+    pub batch: usize,
     /// As brokers are, looked at while nothing is sent.
     pub look_every: Option<Duration>,
     pub up: AtomicBool,
@@ -101,6 +103,7 @@ impl Scripted {
     pub fn new(script: impl Fn(&Envelope) -> Outcome + Send + Sync + 'static) -> Self {
         Self {
             script: Box::new(script),
+            batch: 1,
             takes: Duration::ZERO,
             look_every: None,
             up: AtomicBool::new(true),
@@ -136,7 +139,10 @@ pub fn unreachable() -> Outcome {
 #[async_trait]
 impl Transport for Scripted {
     fn capabilities(&self) -> transport::Capabilities {
-        transport::Capabilities { look_every: self.look_every, ..transport::Capabilities::new(1, 64) }
+        transport::Capabilities {
+            look_every: self.look_every,
+            ..transport::Capabilities::new(self.batch, 64)
+        }
     }
 
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
@@ -208,7 +214,7 @@ pub struct Faulty {
     /// Every settle is refused for good: a trigger gone wrong, a permission taken away.
     pub refuses: AtomicBool,
     /// Large rows can never be read.
-    pub unreadable: bool,
+    pub unreadable: Option<RowId>,
     /// Claims at once, and how long each takes: room is taken for it meanwhile.
     pub claimers: usize,
     pub claim_takes: Duration,
@@ -227,7 +233,7 @@ impl Faulty {
             is_stopped: AtomicBool::new(false),
             skips: AtomicBool::new(false),
             refuses: AtomicBool::new(false),
-            unreadable: false,
+            unreadable: None,
             claimers: 1,
             claim_takes: Duration::ZERO,
             extends: AtomicUsize::new(0),
@@ -265,7 +271,7 @@ impl Store for Faulty {
     async fn load(&self, leases: &[Lease]) -> Result<Vec<Option<Fields>>, Error> {
         self.answer()?;
         self.loads.fetch_add(1, SeqCst);
-        if self.unreadable {
+        if leases.iter().any(|lease| self.unreadable.as_ref() == Some(&lease.id)) {
             return Err(Error::new(Class::Permanent, "the answer is larger than the server sends"));
         }
         self.inner.load(leases).await

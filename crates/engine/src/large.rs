@@ -1,0 +1,125 @@
+//! Delivers rows whose fields were too large for the claim: loads them later, several in one call, within the lane's
+//! budget of bytes.
+//!
+//! Invariant: every row given to [`deliver`] is delivered, ended or handed back; its bytes count until then.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use postrider_seams::store::{self, Class};
+use postrider_seams::{Failure, Lease, Outcome};
+
+use crate::batch::HeldRow;
+use crate::ended::Ended;
+use crate::runner::Runner;
+use crate::{decide, deliverer};
+
+/// How long a row that could not be read is kept before it is handed back.
+pub(crate) const UNREADABLE: Duration = Duration::from_secs(1);
+
+/// One call loads at most this part of the lane's budget, so that several deliverers have room at once.
+const PART: u64 = 8;
+
+/// Loads and delivers the rows, in as few calls as the budget allows.
+pub(crate) async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
+    let mut waiting = VecDeque::with_capacity(rows.len());
+    for held in rows {
+        match too_large(runner, held.row.size) {
+            Some(outcome) => runner.ended.push(vec![decide::ended(runner, held, None, outcome)]),
+            None => waiting.push_back(held),
+        }
+    }
+    while !waiting.is_empty() {
+        let part = next_part(&mut waiting, runner.lane.limits.bytes / PART);
+        let bytes = part.iter().map(|held| held.row.size).sum();
+        let _permit = runner.room_for(bytes).await;
+        let loaded = load(runner, part).await;
+        deliverer::deliver(runner, loaded).await;
+    }
+}
+
+/// Why a row of this size is never loaded.
+pub(crate) fn too_large(runner: &Runner, size: u64) -> Option<Outcome> {
+    let limit = runner.lane.composer.size_limit();
+    (size > limit).then(|| {
+        let reason = format!("the message is too large: {size} bytes, at most {limit} are allowed");
+        Outcome::Rejected(Failure::new(reason))
+    })
+}
+
+/// A row that can never be read fails: handed back, it would be claimed again at once and fail again, for ever.
+pub(crate) fn unreadable(error: &store::Error) -> Outcome {
+    Outcome::Rejected(Failure::new(format!("the row could not be read: {error}")))
+}
+
+/// The first rows that fit into so many bytes together; always one at least.
+fn next_part(waiting: &mut VecDeque<HeldRow>, most: u64) -> Vec<HeldRow> {
+    let mut bytes = 0;
+    let fits = waiting.iter().take_while(|held| {
+        bytes += held.row.size;
+        bytes <= most
+    });
+    let rows = fits.count().max(1);
+    waiting.drain(..rows).collect()
+}
+
+/// Loads the rows in one call; those that are gone or can't be read are handed back or ended.
+async fn load(runner: &Runner, rows: Vec<HeldRow>) -> Vec<HeldRow> {
+    let (mut held, mut leases): (Vec<HeldRow>, Vec<Lease>) = (Vec::new(), Vec::new());
+    for row in rows {
+        match row.lease.current() {
+            Some(lease) => {
+                held.push(row);
+                leases.push(lease);
+            }
+            None => runner.ended.push(vec![Ended::released(row.lease)]),
+        }
+    }
+    if held.is_empty() {
+        return held;
+    }
+    match runner.store.load(&leases).await {
+        Ok(fields) => with_fields(runner, held, fields),
+        // One of them is the cause: the others must not fail with it.
+        Err(error) if error.class == Class::Permanent && held.len() > 1 => {
+            let mut loaded = Vec::with_capacity(held.len());
+            for row in held {
+                loaded.extend(Box::pin(load(runner, vec![row])).await);
+            }
+            loaded
+        }
+        Err(error) => {
+            fail(runner, held, &error).await;
+            Vec::new()
+        }
+    }
+}
+
+fn with_fields(
+    runner: &Runner,
+    rows: Vec<HeldRow>,
+    fields: Vec<Option<postrider_seams::Fields>>,
+) -> Vec<HeldRow> {
+    let mut loaded = Vec::with_capacity(rows.len());
+    for (mut held, fields) in rows.into_iter().zip(fields) {
+        if fields.is_some() {
+            held.row.fields = fields;
+            loaded.push(held);
+        } else {
+            runner.ended.push(vec![Ended::released(held.lease)]);
+        }
+    }
+    loaded
+}
+
+async fn fail(runner: &Runner, rows: Vec<HeldRow>, error: &store::Error) {
+    if error.class == Class::Permanent {
+        let ended = rows.into_iter().map(|held| decide::ended(runner, held, None, unreadable(error)));
+        runner.ended.push(ended.collect());
+        return;
+    }
+    tracing::warn!(lane = runner.state.name, rows = rows.len(), %error, "large rows could not be read; handed back");
+    // They would be claimed at once, and a table that can't be read would be queried without a pause.
+    tokio::time::sleep(UNREADABLE).await;
+    runner.ended.push(rows.into_iter().map(|held| Ended::released(held.lease)).collect());
+}
