@@ -64,8 +64,14 @@ fn decision(runner: &Runner, held: &HeldRow, outcome: &Outcome, chance: f64) -> 
 fn said(transition: Transition, reason: Option<String>, mixed: &Mixed) -> Option<String> {
     match (transition, reason) {
         (Transition::Delivered, _) => Some(compact(&mixed.reason())),
-        (Transition::Dead | Transition::Rejected, Some(reason)) if mixed.somebody_has_it() => {
-            Some(compact(&format!("{reason}; {}", mixed.reason())))
+        (Transition::Dead | Transition::Rejected | Transition::Skipped, Some(reason)) => {
+            if mixed.somebody_has_it() {
+                Some(compact(&format!("{reason}; {}", mixed.reason())))
+            } else if mixed.is_about_one_of_several(&reason) {
+                Some(compact(&mixed.reason()))
+            } else {
+                Some(reason)
+            }
         }
         (_, reason) => reason,
     }

@@ -35,6 +35,11 @@ impl Mixed {
         self.are(RecipientResult::Accepted) > 0
     }
 
+    /// Does the reason name one recipient where several were refused, each with a reply of its own?
+    pub(crate) fn is_about_one_of_several(&self, reason: &str) -> bool {
+        self.0.len() > 1 && self.0.iter().any(|one| reason.starts_with(&format!("{}:", one.address)))
+    }
+
     /// "2 of 3 recipients have it; not c@example.org (550 5.1.1 no such user)".
     pub(crate) fn reason(&self) -> String {
         let lacking: Vec<String> = self

@@ -1,4 +1,8 @@
-use super::{REASON_LIMIT, compact};
+use postrider_contract::Transition;
+use postrider_seams::Value;
+use postrider_seams::row::Detail;
+
+use super::{REASON_LIMIT, compact, recipients, said};
 
 #[test]
 fn g7_reasons_are_one_line_without_control_characters() {
@@ -14,4 +18,25 @@ fn g7_reasons_are_cut_at_a_character() {
     let words = compact(&"word ".repeat(REASON_LIMIT));
     assert!(words.len() <= REASON_LIMIT + '…'.len_utf8());
     assert!(words.starts_with("word word"));
+}
+
+#[test]
+fn m09_a_row_that_ends_names_every_recipient_that_was_refused() {
+    let refused = |address: &str, reply: &str| {
+        format!(r#"{{"address":"{address}","result":"refused","reply":"{reply}"}}"#)
+    };
+    let of = |recipients: &[String]| {
+        let text = format!("[{}]", recipients.join(","));
+        let detail = Detail::from([("recipients".to_owned(), Value::Text(text))]);
+        recipients::mixed(&detail).expect("somebody was refused")
+    };
+    let two = of(&[refused("a@x.org", "550 no such user"), refused("b@x.org", "552 mailbox full")]);
+    let ended = said(Transition::Skipped, Some("a@x.org: 550 no such user".to_owned()), &two);
+    let all = "0 of 2 recipients have it; not a@x.org (550 no such user), b@x.org (552 mailbox full)";
+    assert_eq!(ended.as_deref(), Some(all));
+    let whole = Some("MAIL refused: 550 not you".to_owned());
+    assert_eq!(said(Transition::Rejected, whole.clone(), &two), whole, "it concerns all of them");
+    let one = of(&[refused("a@x.org", "550 no such user")]);
+    let reason = Some("a@x.org: 550 no such user".to_owned());
+    assert_eq!(said(Transition::Rejected, reason.clone(), &one), reason);
 }
