@@ -64,8 +64,16 @@ impl RabbitMq {
         format!("amqp://guest:guest@127.0.0.1:{}", self.port)
     }
 
+    /// SIGKILL. Loses a queue that was declared just before: RabbitMQ confirms a declaration before the transaction
+    /// that holds it is decided on disk, and an undecided one is rolled back at the next start. Messages that were
+    /// confirmed are kept.
     pub fn kill(&mut self) {
         self.server.kill();
+    }
+
+    /// An end in order: everything that was declared is there at the next start.
+    pub fn stop(&mut self) {
+        self.server.stop("TERM");
     }
 
     pub fn is_running(&mut self) -> bool {

@@ -114,11 +114,17 @@ impl Server {
         gate.write_all(b"go\n").map_err(Error::command(self.launch.name))
     }
 
-    /// An end by the given signal; SIGKILL to all if that takes too long.
+    /// An end by the given signal; SIGKILL to all if that takes too long, and to what the server leaves behind.
     pub(crate) fn stop(&mut self, by: &str) {
         let Some(child) = self.running.as_mut() else { return };
+        let family = signal::family(child.id());
         signal::send(by, &[child.id().to_string()]);
         if signal::ended(child, Duration::from_secs(30)) {
+            let left = family.into_iter().filter(|&pid| signal::lives(pid));
+            let left: Vec<String> = left.map(|pid| pid.to_string()).collect();
+            if !left.is_empty() {
+                signal::send("KILL", &left);
+            }
             self.forget();
         } else {
             self.kill();

@@ -41,12 +41,17 @@ impl Broker {
                 Protocol::Sqs => Server::Sqs(Ministack::start().expect("Ministack starts")),
             };
             let outsider = Outsider::new().expect("Python's clients can be had");
-            let broker = Self { protocol, server, outsider };
+            let mut broker = Self { protocol, server, outsider };
             match &broker.server {
                 Server::Kafka(cluster) => {
                     cluster.create_topic(broker.topic(), PARTITIONS, 1).expect("a topic can be made");
                 }
                 _ => broker.outsider.prepare(&broker.url(), broker.topic()).expect("a topic can be made"),
+            }
+            if let Server::Amqp(server) = &mut broker.server {
+                // A restart in order: a queue that was just declared does not survive SIGKILL.
+                server.stop();
+                server.start_again().expect("RabbitMQ starts again");
             }
             broker
         })
