@@ -286,7 +286,8 @@ pub trait Inspect: Send + Sync {
     /// Compares table and contract, EXPLAINs the claim. Changes nothing.
     async fn verify(&self) -> Result<Vec<Finding>, Error>;
 
-    /// Rows that no lane will ever take, in words: of a state that the contract does not know. Bounded: among the newest.
+    /// Rows that no lane takes as they are, in words: of a state that the contract does not know, or with a time that can't
+    /// be read. Bounded: among the newest.
     async fn strange(&self) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }

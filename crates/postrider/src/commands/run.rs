@@ -127,7 +127,7 @@ async fn ready(desk: &Desk, lane: &LaneSettings, traces: Option<&Arc<Exporter>>)
     let queue = desk.wiring.queue(lane).map_err(NotReady::Settings)?;
     let store = desk.wiring.open(lane).await.map_err(NotReady::Store)?;
     lag::publish(&lane.name, &lane.contract, Arc::clone(&store));
-    tokio::spawn(tell_strange(lane.name.clone(), Arc::clone(&store)));
+    tokio::spawn(report_strange(lane.name.clone(), Arc::clone(&store)));
     if let Some(age) = lane.emails.remove_files_after {
         files::sweep(lane.clone(), Arc::clone(&store), age);
     }
@@ -147,13 +147,19 @@ async fn ready(desk: &Desk, lane: &LaneSettings, traces: Option<&Arc<Exporter>>)
     })
 }
 
-/// Rows that no lane will ever take are in nobody's figures: the log tells of them, and `check` does.
-async fn tell_strange(lane: String, table: Arc<dyn Table>) {
-    match table.strange().await {
-        Ok(strange) => strange.iter().for_each(|text| tracing::warn!(lane, "{text}")),
-        Err(error) => tracing::debug!(lane, %error, "the table could not be looked at for unknown states"),
+/// Rows that no lane takes are in no figures: the log reports them, as `check` and `status` do.
+async fn report_strange(lane: String, table: Arc<dyn Table>) {
+    loop {
+        match table.strange().await {
+            Ok(strange) => strange.iter().for_each(|text| tracing::warn!(lane, "{text}")),
+            Err(error) => tracing::debug!(lane, %error, "the table could not be searched for such rows"),
+        }
+        tokio::time::sleep(STRANGE_EVERY).await;
     }
 }
+
+/// Such rows may be written at any time.
+const STRANGE_EVERY: Duration = Duration::from_mins(10);
 
 /// The database is away: the lane says so and is tried again until it can start.
 async fn wait_for_store(

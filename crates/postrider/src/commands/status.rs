@@ -23,6 +23,8 @@ struct Seen {
     lag: Lag,
     /// Why nothing can be delivered now.
     trouble: Option<String>,
+    /// Rows that no lane takes as they are, in words.
+    strange: Vec<String>,
 }
 
 pub async fn run(desk: &Desk, args: &StatusArgs) -> Result<(), Failure> {
@@ -69,6 +71,7 @@ async fn look_at_table(desk: &Desk, lane: &LaneSettings) -> Result<Seen, store::
         counts: table.census().await?,
         lag: table.lag().await?,
         trouble: None,
+        strange: table.strange().await?,
     })
 }
 
@@ -99,6 +102,7 @@ fn json(lane: &LaneSettings, seen: &Result<Seen, store::Error>) -> serde_json::V
             object["paused"] = seen.paused.into();
             object["states"] = serde_json::to_value(&seen.counts).unwrap_or_default();
             object["trouble"] = seen.trouble.clone().into();
+            object["warnings"] = seen.strange.clone().into();
             object["lag"] = serde_json::to_value(seen.lag).unwrap_or_default();
         }
         Err(error) => object["error"] = error.to_string().into(),
@@ -138,6 +142,7 @@ fn notes(seen: &Seen) -> String {
         notes.push(format!("oldest claim is {} old", ago(seconds)));
     }
     notes.extend(seen.trouble.clone());
+    notes.extend(seen.strange.iter().cloned());
     notes.join(", ")
 }
 

@@ -159,3 +159,29 @@ async fn m02_the_fields_of_the_specification_suffice_on_sqlite() {
     pool.close().await;
     drains(&shop);
 }
+
+#[tokio::test]
+async fn g05_rows_whose_time_cannot_be_read_are_reported_and_ended() {
+    let shop = Shop::ready();
+    let pool = shop.sql().await;
+    for _ in 0..3 {
+        shop.insert(&pool, "ann@example.com").await;
+    }
+    let broken = "UPDATE mail_outbox SET next_attempt_at = 'tomorrow-ish' WHERE id > 1";
+    sqlx::query(broken).execute(&pool).await.unwrap();
+    let about = "2 of the newest 10000 rows of mail_outbox hold a time in next_attempt_at that can't be read";
+    let checked = shop.run(&["check"]);
+    assert!(checked.out.contains(about), "{}", checked.out);
+    assert!(shop.run(&["status"]).fine().out.contains(about));
+    let warnings = &shop.run(&["status", "--json"]).fine().json()[0]["warnings"];
+    assert!(warnings[0].as_str().unwrap().starts_with(about), "{warnings}");
+
+    let running = shop.start();
+    eventually("the readable row goes", || (shop.mails() == 1).then_some(()));
+    eventually("the log reports the others", || {
+        running.log().contains("whose time can't be read").then_some(())
+    });
+    let shown = shop.run(&["show", "mail", "2", "--json"]).fine();
+    assert_eq!(shown.json()[0]["state"], "failed");
+    assert_eq!(shown.json()[0]["columns"]["last_error"], "next_attempt_at holds a time that can't be read");
+}

@@ -565,8 +565,8 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'IN_PROGRESS'
-  AND t."last_attempt_at" IS NULL
-  AND t."lease_until" IS NULL
+  AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL
+  AND CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
 
@@ -577,13 +577,13 @@ WHERE t."id" = v."id"
   AND +t."status" = 'IN_PROGRESS'
   AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
   AND CAST(t."attempt_count" AS TEXT) IS v."f1"
-  AND ((CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000))) IS NOT TRUE;
+  AND ((CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000))) IS NOT TRUE;
 
 -- deliver: look for expired leases: [Limit] -> Other
 SELECT CAST(t."id" AS TEXT), CAST(t."last_attempt_at" AS TEXT), CAST(t."attempt_count" AS TEXT), CASE WHEN t."attempt_count" + 1 >= max(COALESCE(t."max_retries", 3), 1) THEN 1 ELSE 0 END, max(COALESCE(t."max_retries", 3), 1)
 FROM "dispatch_jobs" AS t
 WHERE t."status" = 'IN_PROGRESS'
-  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000))
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000))
 ORDER BY CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END
 LIMIT ?1;
 
@@ -594,7 +594,7 @@ SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'IN_PROGRESS'
-  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
 RETURNING CAST("id" AS TEXT);
 
 -- deliver: reclaim, spared, step 1: [Ids] -> Keys
@@ -604,7 +604,7 @@ SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'IN_PROGRESS'
-  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
 RETURNING CAST("id" AS TEXT);
 
 -- deliver: reclaim, spared, step 2: [Held] -> Nothing
@@ -619,7 +619,7 @@ SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'IN_PROGRESS'
-  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
 RETURNING CAST("id" AS TEXT);
 
 -- deliver: reclaim, charged, step 2: [Held] -> Nothing
@@ -640,7 +640,7 @@ SELECT t."id"
 FROM "dispatch_jobs" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'IN_PROGRESS'
-  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
 RETURNING CAST("id" AS TEXT);
 
 -- deliver: reclaim, dead, step 2: [Held] -> Nothing
@@ -660,6 +660,40 @@ FROM "dispatch_jobs" AS t
 WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
   AND t."attempt_count" >= max(COALESCE(t."max_retries", 3), 1)
 LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: look for unreadable expires_at: [Limit] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE ((t."status" = 'QUEUED') OR (t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND (t."expires_at" IS NOT NULL AND CASE WHEN typeof(t."expires_at") IN ('integer', 'real') OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER) ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+LIMIT ?1;
+
+-- deliver: end unreadable expires_at: [Ids] -> Keys
+UPDATE "dispatch_jobs" AS t SET "last_error" = 'expires_at holds a time that can''t be read', "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND ((+t."status" = 'QUEUED') OR (+t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND (t."expires_at" IS NOT NULL AND CASE WHEN typeof(t."expires_at") IN ('integer', 'real') OR t."expires_at" NOT GLOB '*[^0-9]*' THEN CAST(t."expires_at" AS INTEGER) ELSE CAST(round((julianday(t."expires_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL))
+RETURNING CAST("id" AS TEXT);
+
+-- deliver: look for unreadable scheduled_for: [Limit] -> Keys
+SELECT CAST(t."id" AS TEXT)
+FROM "dispatch_jobs" AS t
+WHERE t."status" = 'QUEUED'
+  AND (t."scheduled_for" IS NOT NULL AND CASE WHEN typeof(t."scheduled_for") IN ('integer', 'real') OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER) ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+LIMIT ?1;
+
+-- deliver: end unreadable scheduled_for: [Ids] -> Keys
+UPDATE "dispatch_jobs" AS t SET "last_error" = 'scheduled_for holds a time that can''t be read', "status" = 'ERROR', "next_attempt_at" = NULL, "lease_until" = NULL, "claimed_by" = NULL, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "dispatch_jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND ((+t."status" = 'QUEUED') OR (+t."status" = 'ERROR' AND t."next_attempt_at" IS NOT NULL))
+  AND (t."scheduled_for" IS NOT NULL AND CASE WHEN typeof(t."scheduled_for") IN ('integer', 'real') OR t."scheduled_for" NOT GLOB '*[^0-9]*' THEN CAST(t."scheduled_for" AS INTEGER) ELSE CAST(round((julianday(t."scheduled_for") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL))
 RETURNING CAST("id" AS TEXT);
 
 -- deliver: sweep 1: [Limit] -> Keys

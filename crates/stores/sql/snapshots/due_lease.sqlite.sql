@@ -178,6 +178,23 @@ WHERE t."state" = 'open'
 LIMIT ?1)
 RETURNING CAST("id" AS INTEGER);
 
+-- run: look for unreadable run_at: [Limit] -> Keys
+SELECT CAST(t."id" AS INTEGER)
+FROM "jobs" AS t
+WHERE t."state" = 'open'
+  AND (t."run_at" IS NOT NULL AND CASE WHEN typeof(t."run_at") IN ('integer', 'real') OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER) ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+LIMIT ?1;
+
+-- run: end unreadable run_at: [Ids] -> Keys
+UPDATE "jobs" AS t SET "error" = 'run_at holds a time that can''t be read', "state" = 'broken'
+WHERE t."id" IN (
+SELECT t."id"
+FROM "jobs" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."state" = 'open'
+  AND (t."run_at" IS NOT NULL AND CASE WHEN typeof(t."run_at") IN ('integer', 'real') OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER) ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL))
+RETURNING CAST("id" AS INTEGER);
+
 -- run: next due: [] -> Other
 SELECT CAST(0 - (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."run_at") IN ('integer', 'real') OR t."run_at" NOT GLOB '*[^0-9]*' THEN CAST(t."run_at" AS INTEGER) ELSE CAST(round((julianday(t."run_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER) AS w
 FROM "jobs" AS t

@@ -315,6 +315,16 @@ WHERE t."id" = v."id"
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
 
+-- intake: stamp: [Limit] -> Keys
+UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'INTAKING'
+  AND (t."updated_at" IS NOT NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
 -- intake: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS TEXT)
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v CROSS JOIN "emails" AS t
@@ -945,6 +955,16 @@ WHERE t."id" = v."id"
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
 
+-- send: stamp: [Limit] -> Keys
+UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'PROCESSING'
+  AND (t."updated_at" IS NOT NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
+
 -- send: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS TEXT)
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v CROSS JOIN "emails" AS t
@@ -1363,6 +1383,16 @@ WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
+
+-- sent_callback: stamp: [Limit] -> Keys
+UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-SENT-CALLBACK'
+  AND (t."updated_at" IS NOT NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS TEXT)
@@ -1806,6 +1836,16 @@ WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
+
+-- failed_callback: stamp: [Limit] -> Keys
+UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "emails" AS t
+WHERE t."status" = 'CALLING-FAILED-CALLBACK'
+  AND (t."updated_at" IS NOT NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+LIMIT ?1)
+RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS TEXT)

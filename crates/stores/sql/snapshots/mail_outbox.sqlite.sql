@@ -190,8 +190,8 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "mail_outbox" AS t
 WHERE t."status" = 'dispatching'
-  AND t."last_attempt_at" IS NULL
-  AND t."lease_until" IS NULL
+  AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL
+  AND CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL
 LIMIT ?1)
 RETURNING CAST("id" AS INTEGER);
 
@@ -201,13 +201,13 @@ FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) A
 WHERE t."id" = v."id"
   AND +t."status" = 'dispatching'
   AND CAST(t."last_attempt_at" AS TEXT) IS v."f0"
-  AND ((CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000))) IS NOT TRUE;
+  AND ((CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000))) IS NOT TRUE;
 
 -- dispatch: look for expired leases: [Limit] -> Other
 SELECT CAST(t."id" AS INTEGER), CAST(t."last_attempt_at" AS TEXT), CASE WHEN t."retry_count" + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "mail_outbox" AS t
 WHERE t."status" = 'dispatching'
-  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000))
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000))
 ORDER BY CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END
 LIMIT ?1;
 
@@ -218,7 +218,7 @@ SELECT t."id"
 FROM "mail_outbox" AS t
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
   AND +t."status" = 'dispatching'
-  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
 RETURNING CAST("id" AS INTEGER);
 
 -- dispatch: reclaim, spared, step 1: [Ids] -> Keys
@@ -228,7 +228,7 @@ SELECT t."id"
 FROM "mail_outbox" AS t
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
   AND +t."status" = 'dispatching'
-  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
 RETURNING CAST("id" AS INTEGER);
 
 -- dispatch: reclaim, spared, step 2: [Held] -> Nothing
@@ -243,7 +243,7 @@ SELECT t."id"
 FROM "mail_outbox" AS t
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
   AND +t."status" = 'dispatching'
-  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
 RETURNING CAST("id" AS INTEGER);
 
 -- dispatch: reclaim, charged, step 2: [Held] -> Nothing
@@ -258,7 +258,7 @@ SELECT t."id"
 FROM "mail_outbox" AS t
 WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
   AND +t."status" = 'dispatching'
-  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (t."lease_until" IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
+  AND (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 OR (CASE WHEN typeof(t."lease_until") IN ('integer', 'real') OR t."lease_until" NOT GLOB '*[^0-9]*' THEN CAST(t."lease_until" AS INTEGER) ELSE CAST(round((julianday(t."lease_until") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 300000)))
 RETURNING CAST("id" AS INTEGER);
 
 -- dispatch: reclaim, dead, step 2: [Held] -> Nothing
@@ -272,6 +272,23 @@ FROM "mail_outbox" AS t
 WHERE t."status" = 'queued'
   AND t."retry_count" >= 5
 LIMIT ?1)
+RETURNING CAST("id" AS INTEGER);
+
+-- dispatch: look for unreadable next_attempt_at: [Limit] -> Keys
+SELECT CAST(t."id" AS INTEGER)
+FROM "mail_outbox" AS t
+WHERE t."status" = 'queued'
+  AND (t."next_attempt_at" IS NOT NULL AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+LIMIT ?1;
+
+-- dispatch: end unreadable next_attempt_at: [Ids] -> Keys
+UPDATE "mail_outbox" AS t SET "last_error" = 'next_attempt_at holds a time that can''t be read', "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL
+WHERE t."id" IN (
+SELECT t."id"
+FROM "mail_outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'queued'
+  AND (t."next_attempt_at" IS NOT NULL AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL))
 RETURNING CAST("id" AS INTEGER);
 
 -- dispatch: next due: [] -> Other

@@ -271,6 +271,16 @@ WHERE t."notification_id" = v."id"
   AND CAST(t."locked_at" AS TEXT) IS v."f1"
 RETURNING CAST("notification_id" AS INTEGER), CAST("locked_by" AS TEXT), CAST("locked_at" AS TEXT);
 
+-- notify: stamp: [Limit] -> Keys
+UPDATE "open_event_notifications" AS t SET "locked_at" = CASE WHEN typeof(COALESCE(t."locked_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."locked_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."locked_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+WHERE t."notification_id" IN (
+SELECT t."notification_id"
+FROM "open_event_notifications" AS t
+WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
+  AND (t."locked_at" IS NOT NULL AND CASE WHEN typeof(t."locked_at") IN ('integer', 'real') OR t."locked_at" NOT GLOB '*[^0-9]*' THEN CAST(t."locked_at" AS INTEGER) ELSE CAST(round((julianday(t."locked_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+LIMIT ?1)
+RETURNING CAST("notification_id" AS INTEGER);
+
 -- notify: leases that still hold: [Rows([Id, Fence(0), Fence(1)])] -> Keys
 SELECT CAST(t."notification_id" AS INTEGER)
 FROM (SELECT CAST(value->>'id' AS INTEGER) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", CAST(value->>'f1' AS TEXT) AS "f1" FROM json_each(?1)) AS v CROSS JOIN "open_event_notifications" AS t
@@ -349,6 +359,42 @@ FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
   AND t."fanout_attempts" >= 3
 LIMIT ?1)
+RETURNING CAST("notification_id" AS INTEGER);
+
+-- notify: look for unreadable last_attempt_at: [Limit] -> Keys
+SELECT CAST(t."notification_id" AS INTEGER)
+FROM "open_event_notifications" AS t
+WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
+  AND (t."last_attempt_at" IS NOT NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+  AND t."fanout_attempts" > 0
+LIMIT ?1;
+
+-- notify: end unreadable last_attempt_at: [Ids] -> Keys
+UPDATE "open_event_notifications" AS t SET "error" = json_patch('{}', json_object('code', 'failed', 'message', 'last_attempt_at holds a time that can''t be read')), "fanout_status" = 'failed', "locked_by" = NULL
+WHERE t."notification_id" IN (
+SELECT t."notification_id"
+FROM "open_event_notifications" AS t
+WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."fanout_status" = 'pending' AND t."locked_at" IS NULL
+  AND (t."last_attempt_at" IS NOT NULL AND CASE WHEN typeof(t."last_attempt_at") IN ('integer', 'real') OR t."last_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."last_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."last_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+  AND t."fanout_attempts" > 0)
+RETURNING CAST("notification_id" AS INTEGER);
+
+-- notify: look for unreadable created_at: [Limit] -> Keys
+SELECT CAST(t."notification_id" AS INTEGER)
+FROM "open_event_notifications" AS t
+WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
+  AND (t."created_at" IS NOT NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+LIMIT ?1;
+
+-- notify: end unreadable created_at: [Ids] -> Keys
+UPDATE "open_event_notifications" AS t SET "error" = json_patch('{}', json_object('code', 'failed', 'message', 'created_at holds a time that can''t be read')), "fanout_status" = 'failed', "locked_by" = NULL
+WHERE t."notification_id" IN (
+SELECT t."notification_id"
+FROM "open_event_notifications" AS t
+WHERE t."notification_id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."fanout_status" = 'pending' AND t."locked_at" IS NULL
+  AND (t."created_at" IS NOT NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL))
 RETURNING CAST("notification_id" AS INTEGER);
 
 -- notify: sweep 1: [Limit] -> Keys

@@ -264,7 +264,7 @@ WHERE t."orderId" IN (
 SELECT t."orderId"
 FROM "Order" AS t
 WHERE t."select" = 1
-  AND t."lastAttemptAt" IS NULL
+  AND CASE WHEN typeof(t."lastAttemptAt") IN ('integer', 'real') OR t."lastAttemptAt" NOT GLOB '*[^0-9]*' THEN CAST(t."lastAttemptAt" AS INTEGER) ELSE CAST(round((julianday(t."lastAttemptAt") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL
   AND t."tenant" = 'it''s us'
 LIMIT ?1)
 RETURNING CAST("orderId" AS TEXT);

@@ -259,7 +259,7 @@ WHERE t."id" IN (
 SELECT t."id"
 FROM "outbox" AS t
 WHERE t."status" = 'PROCESSING'
-  AND t."claimed_at" IS NULL
+  AND CASE WHEN typeof(t."claimed_at") IN ('integer', 'real') OR t."claimed_at" NOT GLOB '*[^0-9]*' THEN CAST(t."claimed_at" AS INTEGER) ELSE CAST(round((julianday(t."claimed_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL
 LIMIT ?1)
 RETURNING CAST("id" AS INTEGER);
 
@@ -340,6 +340,23 @@ FROM "outbox" AS t
 WHERE t."status" = 'PENDING'
   AND t."retry_count" >= 3
 LIMIT ?1)
+RETURNING CAST("id" AS INTEGER);
+
+-- publish: look for unreadable created_at: [Limit] -> Keys
+SELECT CAST(t."id" AS INTEGER)
+FROM "outbox" AS t
+WHERE t."status" = 'PENDING'
+  AND (t."created_at" IS NOT NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+LIMIT ?1;
+
+-- publish: end unreadable created_at: [Ids] -> Keys
+UPDATE "outbox" AS t SET "last_error" = 'created_at holds a time that can''t be read', "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+WHERE t."id" IN (
+SELECT t."id"
+FROM "outbox" AS t
+WHERE t."id" IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+  AND +t."status" = 'PENDING'
+  AND (t."created_at" IS NOT NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL))
 RETURNING CAST("id" AS INTEGER);
 
 -- publish: purge 1: [Limit] -> Keys

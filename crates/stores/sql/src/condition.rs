@@ -245,12 +245,15 @@ impl Table<'_> {
         match (self.contract.column(Role::LeaseUntil), claimed_at) {
             // A foreign worker writes no lease: it gets the longer one, from its claim time.
             (Some(until), Some(claimed_at)) => Some(format!(
-                "({} OR ({} IS NULL AND {}))",
+                "({} OR ({} AND {}))",
                 claimed_before(until, &Shift::NOW),
-                self.col(until),
+                self.has_no_time(until),
                 claimed_before(claimed_at, &Shift::back(lease.without))
             )),
-            (Some(until), None) => Some(claimed_before(until, &Shift::NOW)),
+            (Some(until), None) => Some(match self.is_unreadable(until) {
+                Some(unreadable) => format!("({} OR {unreadable})", claimed_before(until, &Shift::NOW)),
+                None => claimed_before(until, &Shift::NOW),
+            }),
             (None, Some(claimed_at)) => Some(claimed_before(claimed_at, &Shift::back(lease.duration))),
             (None, None) => None,
         }

@@ -36,6 +36,7 @@ mod takeover;
 mod tally;
 mod time;
 mod tsid;
+mod unreadable;
 mod value;
 
 pub use error::Error;

@@ -35,10 +35,9 @@ impl Pick {
 impl Table<'_> {
     /// Gives claimed rows that lack it a claim time. Touches nothing else: whoever holds such a row has no fence of ours.
     pub fn stamp(&self) -> Option<Script> {
-        let column = self.contract.stamped(self.stage).filter(|column| self.shape_of(column).nullable)?;
-        let until = self.contract.column(Role::LeaseUntil);
-        let conditions = [Some(column), until].into_iter().flatten();
-        let conditions = conditions.map(|column| format!("{} IS NULL", self.col(column))).collect();
+        let (column, lacks_it) = self.stamped_column()?;
+        let mut conditions = vec![lacks_it];
+        conditions.extend(self.contract.column(Role::LeaseUntil).map(|until| self.has_no_time(until)));
         let step = self.contract.lease_move(self.stage, Transition::Reclaimed);
         let assignments = vec![Assignment { column: column.to_owned(), set: Set::Now }];
         let pick = Pick::among(conditions);

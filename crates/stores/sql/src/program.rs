@@ -273,6 +273,8 @@ pub struct Program {
     /// Absent where a lease ends without a move (`lease.by = "due"`).
     pub reclaim: Option<ReclaimScripts>,
     pub spent: Option<Script>,
+    /// SQLite alone: one for each time without which no claim takes a row.
+    pub unreadable: Vec<UnreadableScripts>,
     /// As `contract.sweeps`. `Keys`.
     pub sweeps: Vec<Script>,
     /// One per state with a retention. `Keys`, of the rows deleted.
@@ -280,6 +282,16 @@ pub struct Program {
     /// Yields one nullable integer: microseconds until the next ready row falls due (negative: it is due).
     pub next_due: Script,
     pub inspect: InspectScripts,
+}
+
+/// What ends ready rows whose time in one column can't be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableScripts {
+    pub column: String,
+    /// `Keys`. Only reads.
+    pub look: Script,
+    /// Binds `Ids`, yields `Keys`.
+    pub end: Script,
 }
 
 /// What takes back rows whose lease ran out. All moves bind `Ids` and yield `Keys`.
@@ -413,6 +425,12 @@ impl Program {
             scripts.extend([("look for expired leases", &reclaim.look), ("reclaim", &reclaim.free)]);
         }
         scripts.extend(self.spent.iter().map(|script| ("spent", script)));
+        for unreadable in &self.unreadable {
+            scripts.extend([
+                ("look for unreadable times", &unreadable.look),
+                ("end unreadable", &unreadable.end),
+            ]);
+        }
         scripts.extend(self.sweeps.iter().map(|script| ("sweep", script)));
         scripts.extend(self.purge.iter().map(|script| ("purge", script)));
         scripts.extend(inspect.census.iter().map(|(_, script)| ("census", script)));

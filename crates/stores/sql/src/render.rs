@@ -28,6 +28,7 @@ pub fn render(contract: &Contract, stage: &Stage, dialect: Dialect, shape: &Shap
         standing_leases: table.standing_leases(),
         reclaim: table.reclaim(),
         spent: table.spent(),
+        unreadable: table.unreadable(),
         sweeps: table.sweeps(),
         purge: table.purge(),
         next_due: table.next_due(),

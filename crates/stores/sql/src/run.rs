@@ -28,6 +28,7 @@ pub mod store;
 mod strange;
 pub mod suppressions;
 mod sweep;
+mod unreadable;
 pub mod verify;
 
 use std::collections::BTreeSet;

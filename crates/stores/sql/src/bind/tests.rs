@@ -49,6 +49,7 @@ fn program() -> Program {
         standing_leases: Script { steps: Vec::new() },
         reclaim: None,
         spent: None,
+        unreadable: Vec::new(),
         sweeps: Vec::new(),
         purge: Vec::new(),
         next_due: empty(),

@@ -1,4 +1,5 @@
-//! Rows in no state that the contract knows: nobody takes them, so somebody must be told.
+//! Rows that no lane takes as they are: in no state that the contract knows, or with a time that can't be read. The log,
+//! `status` and `check` report them.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +12,18 @@ use crate::bind::{self, Given};
 use crate::condition::Lookup;
 use crate::{Dialect, Script, Step, Yields};
 
-/// States that are told.
+/// States that are reported.
 const TOLD: u32 = 10;
 
 impl Opened {
-    /// Each such state, and how many rows have it, in words.
+    /// Each kind of such rows, and how many there are, in words.
     pub async fn strange(&self, on: &impl Run) -> Result<Vec<String>, Error> {
+        let mut found = self.unknown_states(on).await?;
+        found.extend(self.unreadable_times(on).await?);
+        Ok(found)
+    }
+
+    async fn unknown_states(&self, on: &impl Run) -> Result<Vec<String>, Error> {
         let script = Script { steps: vec![self.looking(on.dialect())] };
         let rows =
             on.run("look for unknown states", &script, &Given::limit(on.owner(), TOLD)).await?.into_rows();

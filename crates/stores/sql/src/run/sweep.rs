@@ -8,14 +8,16 @@ use crate::bind::Given;
 
 impl Opened {
     pub async fn sweep(&self, on: &impl Run, sweep: SweepKind, limit: u32) -> Result<u64, Error> {
-        let script = match sweep {
+        match sweep {
             SweepKind::Spent => {
                 self.forget_marks(on).await?;
-                self.program.spent.as_ref()
+                let unreadable = self.end_unreadable(on, limit).await?;
+                Ok(unreadable + moved(on, "sweep rows", self.program.spent.as_ref(), limit).await?)
             }
-            SweepKind::Contract(index) => self.program.sweeps.get(index),
-        };
-        moved(on, "sweep rows", script, limit).await
+            SweepKind::Contract(index) => {
+                moved(on, "sweep rows", self.program.sweeps.get(index), limit).await
+            }
+        }
     }
 
     pub async fn purge(&self, on: &impl Run, limit: u32) -> Result<u64, Error> {

@@ -230,6 +230,10 @@ fn scripts(program: &Program) -> Vec<(String, &Script)> {
         ]);
     }
     all.extend(program.spent.as_ref().map(|script| ("spent".to_owned(), script)));
+    for unreadable in &program.unreadable {
+        all.push((format!("look for unreadable {}", unreadable.column), &unreadable.look));
+        all.push((format!("end unreadable {}", unreadable.column), &unreadable.end));
+    }
     for (index, script) in program.sweeps.iter().enumerate() {
         all.push((format!("sweep {}", index + 1), script));
     }

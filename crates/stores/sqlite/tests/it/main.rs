@@ -8,5 +8,6 @@ mod locking;
 mod migrate;
 mod plans;
 mod rendered;
+mod unreadable;
 mod values;
 mod wake;

@@ -1,0 +1,91 @@
+//! SQLite: rows whose time can't be read are reported, and those that would wait for ever are ended with a reason.
+
+use std::collections::BTreeSet;
+
+use postrider_contract::Role;
+use postrider_seams::inspect::COUNT_LIMIT;
+use postrider_seams::row::Value;
+use postrider_seams::store::Error;
+
+use super::{Opened, Run};
+use crate::bind::{self, Given};
+use crate::unreadable::{Compared, So};
+use crate::{Dialect, Script};
+
+/// Characters of a value that a report shows.
+const SHOWN: usize = 40;
+
+impl Opened {
+    /// One text for each time that some rows hold in a form that can't be read.
+    pub(super) async fn unreadable_times(&self, on: &impl Run) -> Result<Vec<String>, Error> {
+        if on.dialect() != Dialect::Sqlite {
+            return Ok(Vec::new());
+        }
+        let table = self.table(on.dialect());
+        let mut found = Vec::new();
+        for time in table.compared_times() {
+            let columns = self.told_columns(time.column);
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            let rows = self.newest(&table, &columns);
+            let Some(step) = table.count_unreadable(&time, &rows) else { continue };
+            let script = Script { steps: vec![step] };
+            let counted = on.run("look for unreadable times", &script, &Given::limit(on.owner(), 1)).await?;
+            let row = counted.into_rows().into_iter().next().unwrap_or_default();
+            let count = row.first().map_or(0, bind::count);
+            if count > 0 {
+                found.push(self.unreadable_text(&time, count, &row));
+            }
+        }
+        Ok(found)
+    }
+
+    /// What the report's condition reads: the key, the time, counters, and what tells a row's state.
+    fn told_columns(&self, time: &str) -> BTreeSet<String> {
+        let filter = self.contract.claim.filter.iter().map(|(column, _)| column.clone());
+        let conditions = self.contract.states.iter().flat_map(|state| &state.conditions);
+        let mut columns: BTreeSet<String> =
+            conditions.map(|(column, _)| column.clone()).chain(filter).collect();
+        columns.extend([self.contract.table.id.clone(), time.to_owned()]);
+        columns.extend(self.contract.column(Role::Attempts).map(str::to_owned));
+        columns
+    }
+
+    fn unreadable_text(&self, time: &Compared<'_>, count: u64, row: &[Value]) -> String {
+        let text = |at: usize| row.get(at).and_then(Value::as_text).unwrap_or_default();
+        let (id, value) = (text(1), text(2).chars().take(SHOWN).collect::<String>());
+        let (table, column) = (&self.contract.table.name, time.column);
+        let ended = self.program.unreadable.iter().any(|scripts| scripts.column == column);
+        let so = match time.so {
+            So::Waits if ended => "a running lane ends them with that reason",
+            So::Waits => "no lane takes them",
+            So::GoesFirst => "they go as if they had none, before the others",
+            So::IsStamped => "their lease runs from when a running lane sees them",
+        };
+        format!(
+            "{count} of the newest {COUNT_LIMIT} rows of {table} hold a time in {column} that can't be read, such as row {id}: \
+             {value:?}; {so}. Write a time such as 2026-11-18T02:30:00Z"
+        )
+    }
+
+    /// Ends up to `limit` rows for each such time; answers how many.
+    pub(super) async fn end_unreadable(&self, on: &impl Run, limit: u32) -> Result<u64, Error> {
+        let mut ended = 0;
+        for scripts in &self.program.unreadable {
+            let given = Given::limit(on.owner(), limit);
+            let mut ids = on.run("look for unreadable times", &scripts.look, &given).await?.keys();
+            ids.sort_unstable();
+            let example = ids.first().map(ToString::to_string).unwrap_or_default();
+            let mut rows = 0;
+            for part in ids.chunks(self.batch) {
+                let given = Given::ids(on.owner(), part.to_vec());
+                rows += on.run("end rows with unreadable times", &scripts.end, &given).await?.moved();
+            }
+            if rows > 0 {
+                let (table, column) = (&self.contract.table.name, &scripts.column);
+                tracing::warn!(table, column, rows, example, "ended rows whose time can't be read");
+            }
+            ended += rows;
+        }
+        Ok(ended)
+    }
+}

@@ -1,0 +1,186 @@
+//! SQLite accepts any text as a time. A row whose time can't be read satisfies no comparison: it would wait for ever.
+//!
+//! Owns: which times can keep a row waiting, and what ends such a row. Other databases refuse such values when they are
+//! written, so there is nothing to do there.
+
+use postrider_contract::{Claimed, DueNull, LeaseBy, Role, Set, StateId, Transition, When};
+
+use crate::condition::Lookup;
+use crate::draft::Draft;
+use crate::moves::Pick;
+use crate::table::Table;
+use crate::value::Writes;
+use crate::{Bind, Dialect, Script, Step, UnreadableScripts, Yields};
+
+/// A time that a lane compares, of rows in these states.
+pub(crate) struct Compared<'a> {
+    pub column: &'a str,
+    pub states: Vec<StateId>,
+    /// What makes the comparison matter, besides the states.
+    pub condition: Option<String>,
+    pub so: So,
+}
+
+/// What becomes of a row whose time can't be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum So {
+    /// No claim takes it.
+    Waits,
+    /// It counts as a row without that time: it goes at once, or goes first.
+    GoesFirst,
+    /// Its lease runs from the moment that the next recovery sees it.
+    IsStamped,
+}
+
+impl Table<'_> {
+    /// Does the column hold something that is not a time? `None` on databases where it can't.
+    pub fn is_unreadable(&self, column: &str) -> Option<String> {
+        (self.dialect == Dialect::Sqlite)
+            .then(|| format!("({} IS NOT NULL AND {} IS NULL)", self.col(column), self.instant(column)))
+    }
+
+    /// Does the column hold no time: NULL, or nothing that can be read as one?
+    pub fn has_no_time(&self, column: &str) -> String {
+        match self.dialect {
+            Dialect::Sqlite => format!("{} IS NULL", self.instant(column)),
+            Dialect::Postgres | Dialect::Mysql => format!("{} IS NULL", self.col(column)),
+        }
+    }
+
+    /// Every time that a claim or a recovery compares, once.
+    pub fn compared_times(&self) -> Vec<Compared<'_>> {
+        let mut times = self.awaited_times();
+        times.extend(self.lease_times());
+        times.extend(self.order_times());
+        let mut seen = std::collections::BTreeSet::new();
+        times.retain(|time| seen.insert((time.column, time.states.clone())));
+        times
+    }
+
+    /// Times without which no claim takes a ready row.
+    fn awaited_times(&self) -> Vec<Compared<'_>> {
+        let ready = || self.stage.ready.clone();
+        let mut times = Vec::new();
+        if let Some(column) = self.contract.column(Role::Due) {
+            let so = if self.contract.due.null == DueNull::Now { So::GoesFirst } else { So::Waits };
+            times.push(Compared { column, states: ready(), condition: None, so });
+        } else if let Some(column) = self.contract.due.after.and_then(|role| self.contract.column(role)) {
+            let condition = self.attempts().map(|attempts| format!("{attempts} > 0"));
+            times.push(Compared { column, states: ready(), condition, so: So::Waits });
+        }
+        if let Some(column) =
+            self.contract.column(Role::Created).filter(|_| !self.contract.claim.min_age.is_zero())
+        {
+            times.push(Compared { column, states: ready(), condition: None, so: So::Waits });
+        }
+        for sweep in self.contract.sweeps.iter().filter(|sweep| sweep.bars_claims) {
+            let states: Vec<StateId> =
+                self.stage.ready.iter().copied().filter(|state| sweep.from.contains(state)).collect();
+            let column = match &sweep.when {
+                When::OlderThan { since: column, .. } | When::At { column } | When::Before { column } => {
+                    column
+                }
+                When::Always => continue,
+            };
+            if !states.is_empty() {
+                times.push(Compared { column, states, condition: None, so: So::Waits });
+            }
+        }
+        times
+    }
+
+    fn lease_times(&self) -> Vec<Compared<'_>> {
+        let Claimed::State(held) = self.stage.claimed else { return Vec::new() };
+        let columns = [Role::ClaimedAt, Role::LeaseUntil].map(|role| self.contract.column(role));
+        let time = |column| Compared { column, states: vec![held], condition: None, so: So::IsStamped };
+        columns.into_iter().flatten().map(time).collect()
+    }
+
+    fn order_times(&self) -> Vec<Compared<'_>> {
+        let order = self.contract.claim.order.iter().filter_map(|order| self.contract.column(order.role));
+        let sequence = self.group().into_iter().flat_map(|group| group.sequence.iter().map(String::as_str));
+        let times = order.chain(sequence).filter(|column| self.time(column).is_some());
+        times
+            .map(|column| Compared {
+                column,
+                states: self.stage.ready.clone(),
+                condition: None,
+                so: So::GoesFirst,
+            })
+            .collect()
+    }
+
+    /// The column by which a claimed row's lease runs out, where the row can be without it.
+    pub fn stamped_column(&self) -> Option<(&str, String)> {
+        let nullable = self.contract.stamped(self.stage).filter(|column| self.shape_of(column).nullable);
+        if let Some(column) = nullable {
+            return Some((column, self.has_no_time(column)));
+        }
+        if !matches!(self.stage.claimed, Claimed::State(_)) || self.stage.lease.by == LeaseBy::Due {
+            return None;
+        }
+        let column = self.contract.column(Role::ClaimedAt)?;
+        Some((column, self.is_unreadable(column)?))
+    }
+
+    /// Ends rows that would wait for ever, with a reason. None where the contract has no state or no column to say so.
+    pub fn unreadable(&self) -> Vec<UnreadableScripts> {
+        let ends =
+            !self.stage.ready.contains(&self.stage.dead) && self.contract.column(Role::Error).is_some();
+        if self.dialect != Dialect::Sqlite || !ends {
+            return Vec::new();
+        }
+        let waits = self.awaited_times().into_iter().filter(|time| time.so == So::Waits);
+        waits.map(|time| self.end_unreadable(&time)).collect()
+    }
+
+    fn end_unreadable(&self, time: &Compared<'_>) -> UnreadableScripts {
+        let mut conditions: Vec<String> = self.is_unreadable(time.column).into_iter().collect();
+        conditions.extend(time.condition.clone());
+        let mut writes = Writes::of(self.contract, self.contract.spent_move(self.stage));
+        // An earlier failure is not why it ends.
+        for assignment in &mut writes.assignments {
+            if let Set::ExprIfNull(value) = &assignment.set {
+                assignment.set = Set::Expr(value.clone());
+            }
+        }
+        let reason = format!("{} holds a time that can't be read", time.column);
+        let look = self.unreadable_rows(&time.states, &conditions);
+        let pick = Pick::Named { conditions };
+        UnreadableScripts {
+            column: time.column.to_owned(),
+            look,
+            end: self.picked_with(&writes, &[Transition::Swept], Some(&reason), &pick),
+        }
+    }
+
+    /// Looked for beside whoever writes: it reads all ready rows.
+    fn unreadable_rows(&self, states: &[StateId], conditions: &[String]) -> Script {
+        let draft = Draft::own(self);
+        let mut parts = vec![self.in_states(states, Lookup::Index)];
+        parts.extend(conditions.iter().cloned());
+        parts.extend(self.filter());
+        let text = format!(
+            "SELECT {}\nFROM {} AS t\nWHERE {}\nLIMIT {}",
+            self.key(),
+            self.name(),
+            parts.join("\n  AND "),
+            draft.bind(Bind::Limit)
+        );
+        Script { steps: vec![draft.finish(&text, Yields::Keys)] }
+    }
+
+    /// Counts rows by a time that can't be read, with the key and the value of one of them. `rows` selects the columns.
+    pub fn count_unreadable(&self, time: &Compared<'_>, rows: &str) -> Option<Step> {
+        let mut parts = vec![self.is_unreadable(time.column)?, self.in_states(&time.states, Lookup::Index)];
+        parts.extend(time.condition.clone());
+        parts.extend(self.filter());
+        let sql = format!(
+            "SELECT COUNT(*), CAST(MIN({}) AS TEXT), CAST(MIN({}) AS TEXT) FROM ({rows}) AS t WHERE {}",
+            self.id(),
+            self.col(time.column),
+            parts.join(" AND ")
+        );
+        Some(Step { sql, binds: Vec::new(), yields: Yields::Other })
+    }
+}
