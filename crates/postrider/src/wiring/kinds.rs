@@ -143,16 +143,16 @@ impl TransportKind {
         }
         Err(match (composer, self) {
             (Webhook, Self::Folder) => {
-                "is a folder, and this contract makes webhooks: name one with webhook:"
+                "is a folder, and this contract makes webhooks: name one with webhook://"
             }
             (Webhook | Callback, _) => {
-                "makes no HTTP requests, and this contract wants some: name one with webhook:"
+                "makes no HTTP requests, and this contract wants some: name one with webhook://"
             }
             (_, Self::Webhook) => "posts webhooks, and this contract makes none",
             (Record, _) => {
-                "sends mail, and this contract makes none: name one with kafka:, nats:, amqp:, sqs: or file:"
+                "sends mail, and this contract makes none: name one with kafka://, nats://, amqp://, sqs:// or file:"
             }
-            _ => "is a broker, and this contract makes no records: name one with smtp:, smtps: or file:",
+            _ => "is a broker, and this contract makes no records: name one with smtp://, smtps:// or file:",
         })
     }
 

@@ -11,6 +11,9 @@ const OPTIONS: [&str; 7] = ["key", "password", "token", "nkey", "secret", "secre
 /// Schemes whose user, where it has no password, is the secret itself.
 const TOKENS: [&str; 5] = ["nats", "sendgrid", "postmark", "mailgun", "resend"];
 
+/// URLs without a host: folders, files and names of other settings. Nothing in them is secret.
+const PLACES: [&str; 4] = ["file:", "sqlite:", "reliable:", "webhook:"];
+
 /// In front of a webhook's signing secret.
 const SIGNING: &str = "whsec_";
 
@@ -19,6 +22,7 @@ pub fn secrets_in(value: &str) -> Vec<Zeroizing<String>> {
     let value = value.trim();
     let found = match value.split_once("://") {
         Some((scheme, rest)) if is_scheme(scheme) => in_url(scheme, rest),
+        _ if PLACES.iter().any(|scheme| value.starts_with(scheme)) => Vec::new(),
         _ => vec![value.to_owned(), value.strip_prefix(SIGNING).unwrap_or_default().to_owned()],
     };
     found.into_iter().filter(|secret| !secret.is_empty()).map(Zeroizing::new).collect()

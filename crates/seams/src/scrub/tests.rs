@@ -84,3 +84,13 @@ fn the_oldest_secrets_are_forgotten_when_there_are_many() {
     assert_eq!(register.scrub("secret number 00000001"), REDACTED);
     assert_eq!(register.order.len(), KEPT);
 }
+
+#[test]
+fn a_url_without_a_host_is_no_secret() {
+    for place in
+        ["file:outbox", "sqlite:shop.db", "reliable:a,b", "webhook:", "webhook://", "sqlite://shop.db"]
+    {
+        let text = format!("the settings name {place}, which is not there");
+        assert_eq!(cleaned(place, &text), text);
+    }
+}
