@@ -37,13 +37,16 @@ $postrider$;
 -- create, notify
 DO $postrider$
 BEGIN
-  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_jobs' AND tgrelid = '"jobs"'::regclass) THEN
+  IF NOT EXISTS (
+    SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_jobs' AND tgrelid = '"jobs"'::regclass
+  ) THEN
     CREATE TRIGGER "postrider_jobs" AFTER INSERT ON "jobs" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_jobs"();
   END IF;
 END
 $postrider$;
 
--- run: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["payload"], joined: [] }
+-- run: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["payload"], joined:
+--   [] }
 
 -- run: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -56,10 +59,26 @@ ORDER BY t."run_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "jobs" AS t SET "run_at" = GREATEST(floor(extract(epoch FROM now() + interval '30 seconds') * 1000)::bigint, t."run_at" + 1), "attempts" = COALESCE(t."attempts", 0) + 1
+UPDATE "jobs" AS t SET
+  "run_at" = GREATEST(
+    floor(extract(epoch FROM now() + interval '30 seconds') * 1000)::bigint, t."run_at" + 1
+  ),
+  "attempts" = COALESCE(t."attempts", 0) + 1
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."attempts", t."created_at", t."id", t."payload", t."run_at")
-SELECT (t."id")::bigint, (t."run_at")::text, (t."attempts")::bigint, NULL, NULL, NULL, NULL, NULL, NULL, ((floor(extract(epoch FROM now()) * 1000000)::bigint - t."created_at"::bigint * 1000))::bigint, (COALESCE(octet_length(t."payload"), 0))::bigint, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END
+SELECT
+  (t."id")::bigint,
+  (t."run_at")::text,
+  (t."attempts")::bigint,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  ((floor(extract(epoch FROM now()) * 1000000)::bigint - t."created_at"::bigint * 1000))::bigint,
+  (COALESCE(octet_length(t."payload"), 0))::bigint,
+  CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
@@ -84,15 +103,23 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- run: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "jobs" AS t SET "state" = 'open', "run_at" = floor(extract(epoch FROM now() + make_interval(secs => $1::float8)) * 1000)::bigint, "error" = $2::text
+UPDATE "jobs" AS t SET
+  "state" = 'open',
+  "run_at" = floor(extract(epoch FROM now() + make_interval(secs => $1::float8)) * 1000)::bigint,
+  "error" = $2::text
 WHERE t."id" = ANY (($3::text[])::BIGINT[])
   AND t."state" IS NOT DISTINCT FROM 'open'
   AND t."run_at" IS NOT DISTINCT FROM ($4::text)::BIGINT
 RETURNING (t."id")::bigint;
 
 -- run: settle retry, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
-UPDATE "jobs" AS t SET "state" = 'open', "run_at" = floor(extract(epoch FROM now() + make_interval(secs => v."delay")) * 1000)::bigint, "error" = v."reason"
-FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
+UPDATE "jobs" AS t SET
+  "state" = 'open',
+  "run_at" = floor(extract(epoch FROM now() + make_interval(secs => v."delay")) * 1000)::bigint,
+  "error" = v."reason"
+FROM unnest(
+  ($1::text[])::BIGINT[], ($2::text[])::BIGINT[], $3::float8[], $4::text[]
+) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."state" IS NOT DISTINCT FROM 'open'
   AND t."run_at" IS NOT DISTINCT FROM v."f0"
@@ -144,14 +171,20 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- run: settle deferred, uniform: [One(Delay), Ids, One(Fence(0))] -> Keys
-UPDATE "jobs" AS t SET "state" = 'open', "run_at" = floor(extract(epoch FROM now() + make_interval(secs => $1::float8)) * 1000)::bigint, "attempts" = CASE WHEN t."attempts" > 0 THEN t."attempts" - 1 ELSE 0 END
+UPDATE "jobs" AS t SET
+  "state" = 'open',
+  "run_at" = floor(extract(epoch FROM now() + make_interval(secs => $1::float8)) * 1000)::bigint,
+  "attempts" = CASE WHEN t."attempts" > 0 THEN t."attempts" - 1 ELSE 0 END
 WHERE t."id" = ANY (($2::text[])::BIGINT[])
   AND t."state" IS NOT DISTINCT FROM 'open'
   AND t."run_at" IS NOT DISTINCT FROM ($3::text)::BIGINT
 RETURNING (t."id")::bigint;
 
 -- run: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay)] -> Keys
-UPDATE "jobs" AS t SET "state" = 'open', "run_at" = floor(extract(epoch FROM now() + make_interval(secs => v."delay")) * 1000)::bigint, "attempts" = CASE WHEN t."attempts" > 0 THEN t."attempts" - 1 ELSE 0 END
+UPDATE "jobs" AS t SET
+  "state" = 'open',
+  "run_at" = floor(extract(epoch FROM now() + make_interval(secs => v."delay")) * 1000)::bigint,
+  "attempts" = CASE WHEN t."attempts" > 0 THEN t."attempts" - 1 ELSE 0 END
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[], $3::float8[]) AS v("id", "f0", "delay")
 WHERE t."id" = v."id"
   AND t."state" IS NOT DISTINCT FROM 'open'
@@ -159,14 +192,20 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- run: settle released, uniform: [Ids, One(Fence(0))] -> Keys
-UPDATE "jobs" AS t SET "state" = 'open', "run_at" = floor(extract(epoch FROM now()) * 1000)::bigint, "attempts" = CASE WHEN t."attempts" > 0 THEN t."attempts" - 1 ELSE 0 END
+UPDATE "jobs" AS t SET
+  "state" = 'open',
+  "run_at" = floor(extract(epoch FROM now()) * 1000)::bigint,
+  "attempts" = CASE WHEN t."attempts" > 0 THEN t."attempts" - 1 ELSE 0 END
 WHERE t."id" = ANY (($1::text[])::BIGINT[])
   AND t."state" IS NOT DISTINCT FROM 'open'
   AND t."run_at" IS NOT DISTINCT FROM ($2::text)::BIGINT
 RETURNING (t."id")::bigint;
 
 -- run: settle released, each: [Array(Id), Array(Fence(0))] -> Keys
-UPDATE "jobs" AS t SET "state" = 'open', "run_at" = floor(extract(epoch FROM now()) * 1000)::bigint, "attempts" = CASE WHEN t."attempts" > 0 THEN t."attempts" - 1 ELSE 0 END
+UPDATE "jobs" AS t SET
+  "state" = 'open',
+  "run_at" = floor(extract(epoch FROM now()) * 1000)::bigint,
+  "attempts" = CASE WHEN t."attempts" > 0 THEN t."attempts" - 1 ELSE 0 END
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."state" IS NOT DISTINCT FROM 'open'
@@ -174,7 +213,9 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- run: extend: [Array(Id), Array(Fence(0))] -> Leases
-UPDATE "jobs" AS t SET "run_at" = GREATEST(floor(extract(epoch FROM now() + interval '30 seconds') * 1000)::bigint, t."run_at" + 1)
+UPDATE "jobs" AS t SET "run_at" = GREATEST(
+  floor(extract(epoch FROM now() + interval '30 seconds') * 1000)::bigint, t."run_at" + 1
+)
 FROM unnest(($1::text[])::BIGINT[], ($2::text[])::BIGINT[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."state" IS NOT DISTINCT FROM 'open'
@@ -214,7 +255,22 @@ ORDER BY t."run_at"
 LIMIT 1;
 
 -- run: lag: [] -> Other
-SELECT ((SELECT (COALESCE((floor(extract(epoch FROM now()) * 1000000)::bigint - t."run_at"::bigint * 1000), (floor(extract(epoch FROM now()) * 1000000)::bigint - t."created_at"::bigint * 1000)))::float8 / 1000000 FROM "jobs" AS t WHERE t."state" = 'open' AND t."run_at" <= floor(extract(epoch FROM now()) * 1000)::bigint AND t."attempts" < 10 ORDER BY t."run_at" LIMIT 1))::float8,
+SELECT (
+  (
+    SELECT (
+      COALESCE(
+        (floor(extract(epoch FROM now()) * 1000000)::bigint - t."run_at"::bigint * 1000),
+          (floor(extract(epoch FROM now()) * 1000000)::bigint - t."created_at"::bigint * 1000)
+      )
+    )::float8 / 1000000
+      FROM "jobs" AS t
+      WHERE t."state" = 'open'
+      AND t."run_at" <= floor(extract(epoch FROM now()) * 1000)::bigint
+      AND t."attempts" < 10
+      ORDER BY t."run_at"
+      LIMIT 1
+  )
+)::float8,
   (NULL)::float8;
 
 -- run: census open: [] -> Other
@@ -237,7 +293,11 @@ WHERE t."id" = ANY (($1::text[])::BIGINT[])
   AND t."state" IS NOT DISTINCT FROM 'broken'
 FOR UPDATE),
 moved AS (
-UPDATE "jobs" AS t SET "state" = 'open', "run_at" = floor(extract(epoch FROM now()) * 1000)::bigint, "attempts" = 0, "error" = NULL
+UPDATE "jobs" AS t SET
+  "state" = 'open',
+  "run_at" = floor(extract(epoch FROM now()) * 1000)::bigint,
+  "attempts" = 0,
+  "error" = NULL
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -248,11 +308,20 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "jobs" AS t
 WHERE t."state" = 'broken'
-  AND ($1::float8 IS NULL OR t."created_at" >= floor(extract(epoch FROM now() + make_interval(secs => (0 - $1::float8))) * 1000)::bigint)
+  AND (
+    $1::float8 IS NULL
+      OR t."created_at" >= floor(
+        extract(epoch FROM now() + make_interval(secs => (0 - $1::float8))) * 1000
+      )::bigint
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "jobs" AS t SET "state" = 'open', "run_at" = floor(extract(epoch FROM now()) * 1000)::bigint, "attempts" = 0, "error" = NULL
+UPDATE "jobs" AS t SET
+  "state" = 'open',
+  "run_at" = floor(extract(epoch FROM now()) * 1000)::bigint,
+  "attempts" = 0,
+  "error" = NULL
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint

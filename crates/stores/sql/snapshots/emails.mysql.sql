@@ -3,7 +3,9 @@
 -- create
 CREATE TABLE IF NOT EXISTS `emails` (
     id CHAR(36) PRIMARY KEY,
-    status ENUM('ACCEPTED','INTAKING','READY','PROCESSING','SENT','FAILED','INVALID','CALLING-SENT-CALLBACK','CALLING-FAILED-CALLBACK','SENT-ACKNOWLEDGED','FAILED-ACKNOWLEDGED') NOT NULL,
+    status ENUM(
+      'ACCEPTED','INTAKING','READY','PROCESSING','SENT','FAILED','INVALID','CALLING-SENT-CALLBACK','CALLING-FAILED-CALLBACK','SENT-ACKNOWLEDGED','FAILED-ACKNOWLEDGED'
+    ) NOT NULL,
     eml_file_path VARCHAR(500),
     payload_file_path VARCHAR(500),
     reason TEXT,
@@ -30,10 +32,34 @@ CREATE TABLE IF NOT EXISTS email_statuses (
 -- create
 CREATE INDEX `emails_intake_claim` ON `emails` (`status`, `updated_at`, `id`);
 
--- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
+-- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path",
+--   "payload_path", "reason"], joined: [] }
 
 -- intake: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR),
+  CAST(COALESCE(t.`attempts`, 0) AS SIGNED),
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  CAST(
+    COALESCE(
+      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+    ) AS SIGNED
+  ),
+  CAST(
+    COALESCE(LENGTH(t.`eml_file_path`), 0)
+      + COALESCE(LENGTH(t.`payload_file_path`), 0)
+      + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED
+  ),
+  CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END,
+  CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END,
+  CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
 FROM `emails` AS t
 WHERE t.`status` = 'ACCEPTED'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -43,7 +69,16 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- intake: claim 1, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'INTAKING', t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `emails` AS t SET
+  t.`status` = 'INTAKING',
+  t.`updated_at` = CAST(
+    CASE
+      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        THEN t.`updated_at` + INTERVAL 1 SECOND
+      ELSE UTC_TIMESTAMP(6)
+      END AS DATETIME(0)
+  ),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- intake: claim 1, step 3: [Held] -> Nothing
@@ -66,7 +101,14 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle delivered, uniform, step 2: [One(Outcome("eml_path")), Held] -> Nothing
-UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`),
+  t.`status` = 'READY',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = NULL,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -77,20 +119,41 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
+  t.`status` = 'READY',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = NULL,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -102,7 +165,13 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = ?,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -113,20 +182,43 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id'
+          )
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'ACCEPTED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'ACCEPTED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -138,7 +230,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'INVALID',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = ?,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -149,20 +246,39 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'INVALID',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'INVALID', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -174,7 +290,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'INVALID',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = ?,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -185,20 +306,39 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'INVALID',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'INVALID', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -210,7 +350,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'INVALID',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = ?,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -221,20 +366,39 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'INVALID',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'INVALID', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -246,7 +410,11 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -257,20 +425,36 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'ACCEPTED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'ACCEPTED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -282,7 +466,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: settle released, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -293,32 +480,53 @@ WHERE t.`id` IN ({held});
 
 -- intake: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: settle released, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'ACCEPTED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- intake: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- intake: extend, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `emails` AS t SET
+  t.`updated_at` = CAST(
+    CASE
+      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        THEN t.`updated_at` + INTERVAL 1 SECOND
+      ELSE UTC_TIMESTAMP(6)
+      END AS DATETIME(0)
+  ),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- intake: extend, step 3: [Held] -> Leases
@@ -328,14 +536,20 @@ WHERE t.`id` IN ({held});
 
 -- intake: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'INTAKING'
   AND t.`version` <=> v.`f0`
   AND (t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND) IS NOT TRUE;
 
 -- intake: look for expired leases: [Limit] -> Other
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR), CASE WHEN COALESCE(t.`attempts`, 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CASE WHEN COALESCE(t.`attempts`, 0) + 1 >= 5 THEN 1 ELSE 0 END,
+  5
 FROM `emails` AS t
 WHERE t.`status` = 'INTAKING'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
@@ -350,7 +564,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: reclaim, free, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: reclaim, free, step 3: [Held] -> Nothing
@@ -368,7 +585,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: reclaim, spared, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: reclaim, spared, step 3: [Held] -> Nothing
@@ -379,7 +599,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: reclaim, spared, step 4: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/intake', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+SELECT
+  'emails/intake',
+  CAST(CAST(t.`id` AS CHAR) AS CHAR),
+  1,
+  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- intake: reclaim, charged, step 1: [Ids] -> Keys
@@ -391,7 +615,13 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: reclaim, charged, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = 'lease expired: the worker that held it is gone',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: reclaim, charged, step 3: [Held] -> Nothing
@@ -402,7 +632,11 @@ WHERE t.`id` IN ({held});
 
 -- intake: reclaim, charged, step 4: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/intake', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+SELECT
+  'emails/intake',
+  CAST(CAST(t.`id` AS CHAR) AS CHAR),
+  1,
+  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- intake: reclaim, dead, step 1: [Ids] -> Keys
@@ -414,21 +648,38 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: reclaim, dead, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'INVALID', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'poison: its workers died several times while they delivered it, the last times alone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'INVALID',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = 'poison: its workers died several times while they delivered it, the last times alone',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: reclaim, dead, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'INVALID', 'poison: its workers died several times while they delivered it, the last times alone', UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'INVALID',
+  'poison: its workers died several times while they delivered it, the last times alone',
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- intake: reclaim, dead, step 4: [Held] -> Nothing
-DELETE FROM postrider_crashes WHERE place = 'emails/intake' AND row_id IN (SELECT CAST(CAST(t.`id` AS CHAR) AS CHAR) FROM `emails` AS t WHERE t.`id` IN ({held}));
+DELETE
+  FROM postrider_crashes
+  WHERE place = 'emails/intake'
+  AND row_id IN (SELECT CAST(CAST(t.`id` AS CHAR) AS CHAR) FROM `emails` AS t WHERE t.`id` IN ({held}));
 
 -- intake: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT t.`id`, t.`attempts` FROM `emails` AS t WHERE t.`status` = 'ACCEPTED' ORDER BY t.`updated_at`, t.`id` LIMIT 10000) AS t
+FROM (
+  SELECT
+    t.`id`,
+    t.`attempts` FROM `emails` AS t WHERE t.`status` = 'ACCEPTED' ORDER BY t.`updated_at`,
+    t.`id` LIMIT 10000
+) AS t
 WHERE COALESCE(t.`attempts`, 0) >= 5
 LIMIT ?;
 
@@ -441,7 +692,11 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- intake: spent, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'INVALID', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`reason` = COALESCE(t.`reason`, 'attempts spent'),
+  t.`status` = 'INVALID',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: spent, step 4: [Held] -> Nothing
@@ -451,7 +706,9 @@ FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- intake: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED) AS w
+SELECT CAST(
+  COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED
+) AS w
 FROM `emails` AS t
 WHERE t.`status` = 'ACCEPTED'
   AND COALESCE(t.`attempts`, 0) < 5
@@ -459,24 +716,67 @@ ORDER BY t.`next_attempt_at`
 LIMIT 1;
 
 -- intake: lag: [] -> Other
-SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'ACCEPTED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
-  (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'INTAKING' ORDER BY t.`updated_at` LIMIT 1);
+SELECT (
+  SELECT CAST(
+    COALESCE(
+      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+    ) AS DOUBLE
+  ) / 1000000
+    FROM `emails` AS t
+    WHERE t.`status` = 'ACCEPTED'
+    AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+    AND COALESCE(t.`attempts`, 0) < 5
+    ORDER BY t.`updated_at`
+    LIMIT 1
+),
+  (
+    SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000
+      FROM `emails` AS t
+      WHERE t.`status` = 'INTAKING'
+      ORDER BY t.`updated_at`
+      LIMIT 1
+  );
 
 -- intake: census SENT: [] -> Other
 SELECT CAST(COUNT(*) AS SIGNED)
-FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM `emails` AS t
+    WHERE t.`status` = 'SENT'
+    AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+    LIMIT 10001
+) AS counted;
 
 -- intake: census SENT_SILENT: [] -> Other
 SELECT CAST(COUNT(*) AS SIGNED)
-FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM `emails` AS t
+    WHERE t.`status` = 'SENT'
+    AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
+    LIMIT 10001
+) AS counted;
 
 -- intake: census FAILED: [] -> Other
 SELECT CAST(COUNT(*) AS SIGNED)
-FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM `emails` AS t
+    WHERE t.`status` = 'FAILED'
+    AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+    LIMIT 10001
+) AS counted;
 
 -- intake: census FAILED_SILENT: [] -> Other
 SELECT CAST(COUNT(*) AS SIGNED)
-FROM (SELECT 1 AS one FROM `emails` AS t WHERE t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00' LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM `emails` AS t
+    WHERE t.`status` = 'FAILED'
+    AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
+    LIMIT 10001
+) AS counted;
 
 -- intake: census ACCEPTED: [] -> Other
 SELECT CAST(COUNT(*) AS SIGNED)
@@ -522,7 +822,13 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: requeue ids INVALID, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = NULL,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue ids INVALID, step 3: [Held] -> Nothing
@@ -539,7 +845,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: requeue ids SENT_SILENT, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue ids SENT_SILENT, step 3: [Held] -> Nothing
@@ -556,7 +867,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: requeue ids FAILED_SILENT, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue ids FAILED_SILENT, step 3: [Held] -> Nothing
@@ -569,7 +885,15 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
 WHERE t.`status` = 'INVALID'
-  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+  AND (
+    ? IS NULL
+      OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` IS NULL
+      AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+  )
 LIMIT ?;
 
 -- intake: requeue state INVALID, step 2: [Held] -> Keys
@@ -580,7 +904,13 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- intake: requeue state INVALID, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = NULL,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue state INVALID, step 4: [Held] -> Nothing
@@ -593,7 +923,15 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
 WHERE t.`status` = 'SENT' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
-  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+  AND (
+    ? IS NULL
+      OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` IS NULL
+      AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+  )
 LIMIT ?;
 
 -- intake: requeue state SENT_SILENT, step 2: [Held] -> Keys
@@ -604,7 +942,12 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- intake: requeue state SENT_SILENT, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue state SENT_SILENT, step 4: [Held] -> Nothing
@@ -617,7 +960,15 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
 WHERE t.`status` = 'FAILED' AND t.`next_attempt_at` >= '9999-12-31 00:00:00'
-  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+  AND (
+    ? IS NULL
+      OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` IS NULL
+      AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+  )
 LIMIT ?;
 
 -- intake: requeue state FAILED_SILENT, step 2: [Held] -> Keys
@@ -628,7 +979,12 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- intake: requeue state FAILED_SILENT, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: requeue state FAILED_SILENT, step 4: [Held] -> Nothing
@@ -645,7 +1001,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- intake: release ids INTAKING, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: release ids INTAKING, step 3: [Held] -> Nothing
@@ -658,7 +1017,15 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
 WHERE t.`status` = 'INTAKING'
-  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+  AND (
+    ? IS NULL
+      OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` IS NULL
+      AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+  )
 LIMIT ?;
 
 -- intake: release state INTAKING, step 2: [Held] -> Keys
@@ -669,7 +1036,10 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- intake: release state INTAKING, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- intake: release state INTAKING, step 4: [Held] -> Nothing
@@ -678,10 +1048,40 @@ SELECT t.`id`, 'ACCEPTED', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason", "results"], joined: [] }
+-- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path",
+--   "payload_path", "reason", "results"], joined: [] }
 
 -- send: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'emails' AND r.row_id = CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin)
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR),
+  CAST(COALESCE(t.`attempts`, 0) AS SIGNED),
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  CAST(
+    COALESCE(
+      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+    ) AS SIGNED
+  ),
+  CAST(
+    COALESCE(LENGTH(t.`eml_file_path`), 0)
+      + COALESCE(LENGTH(t.`payload_file_path`), 0)
+      + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED
+  ),
+  CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END,
+  CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END,
+  CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END,
+  (
+    SELECT r.results
+      FROM postrider_recipients AS r
+      WHERE r.source = 'emails'
+      AND r.row_id = CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin
+  )
 FROM `emails` AS t
 WHERE t.`status` = 'READY'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -691,7 +1091,16 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- send: claim 1, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'PROCESSING', t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `emails` AS t SET
+  t.`status` = 'PROCESSING',
+  t.`updated_at` = CAST(
+    CASE
+      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        THEN t.`updated_at` + INTERVAL 1 SECOND
+      ELSE UTC_TIMESTAMP(6)
+      END AS DATETIME(0)
+  ),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- send: claim 1, step 3: [Held] -> Nothing
@@ -701,7 +1110,17 @@ FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- send: load: [Ids] -> Other
-SELECT CAST(t.`id` AS CHAR), t.`eml_file_path`, t.`payload_file_path`, t.`reason`, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'emails' AND r.row_id = CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin)
+SELECT
+  CAST(t.`id` AS CHAR),
+  t.`eml_file_path`,
+  t.`payload_file_path`,
+  t.`reason`,
+  (
+    SELECT r.results
+      FROM postrider_recipients AS r
+      WHERE r.source = 'emails'
+      AND r.row_id = CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin
+  )
 FROM `emails` AS t
 WHERE t.`id` IN ({ids});
 
@@ -714,7 +1133,14 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle delivered, uniform, step 2: [One(Outcome("eml_path")), One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`),
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = ?,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -725,49 +1151,116 @@ WHERE t.`id` IN ({held});
 
 -- send: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `o_eml_path` LONGTEXT PATH '$.o_eml_path',
+              `reason` LONGTEXT PATH '$.reason',
+              `id` VARCHAR(255) PATH '$.id'
+          )
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle delivered, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle delivered, remembering, step 2: [Rows([Outcome("eml_path"), Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `o_eml_path` LONGTEXT PATH '$.o_eml_path',
+              `reason` LONGTEXT PATH '$.reason',
+              `id` VARCHAR(255) PATH '$.id'
+          )
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle delivered, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle delivered, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+SELECT
+  'emails',
+  CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin,
+  v.`o_remembered_recipients`,
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
+          )
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
 -- send: settle delivered, remembering, step 5: [Held] -> Nothing
-DELETE r FROM postrider_recipients AS r JOIN `emails` AS t ON r.row_id = CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin
+DELETE r
+  FROM postrider_recipients AS r
+  JOIN `emails` AS t ON r.row_id = CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin
 WHERE r.source = 'emails' AND t.`id` IN ({held}) AND r.results NOT LIKE '%"refused"%';
 
 -- send: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -779,7 +1272,13 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'READY',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = ?,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -790,44 +1289,103 @@ WHERE t.`id` IN ({held});
 
 -- send: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id'
+          )
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'READY',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle retry, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle retry, remembering, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id'
+          )
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'READY',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle retry, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle retry, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+SELECT
+  'emails',
+  CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin,
+  v.`o_remembered_recipients`,
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
+          )
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -840,7 +1398,13 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = ?,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -851,44 +1415,97 @@ WHERE t.`id` IN ({held});
 
 -- send: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle dead, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle dead, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle dead, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle dead, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+SELECT
+  'emails',
+  CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin,
+  v.`o_remembered_recipients`,
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
+          )
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -901,7 +1518,13 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = ?,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -912,44 +1535,97 @@ WHERE t.`id` IN ({held});
 
 -- send: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle rejected, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle rejected, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle rejected, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle rejected, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+SELECT
+  'emails',
+  CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin,
+  v.`o_remembered_recipients`,
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
+          )
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -962,7 +1638,13 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = ?,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -973,44 +1655,97 @@ WHERE t.`id` IN ({held});
 
 -- send: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle skipped, remembering, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle skipped, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle skipped, remembering, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle skipped, remembering, step 4: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
-SELECT 'emails', CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin, v.`o_remembered_recipients`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+SELECT
+  'emails',
+  CONVERT(CAST(t.`id` AS CHAR) USING utf8mb4) COLLATE utf8mb4_bin,
+  v.`o_remembered_recipients`,
+  UTC_TIMESTAMP(6)
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `o_remembered_recipients` LONGTEXT PATH '$.o_remembered_recipients', `id` VARCHAR(255) PATH '$.id'
+          )
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE results = VALUES(results), changed_at = VALUES(changed_at);
 
@@ -1023,7 +1758,11 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'READY',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1034,20 +1773,36 @@ WHERE t.`id` IN ({held});
 
 -- send: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'READY',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1059,7 +1814,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: settle released, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'READY',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1070,32 +1828,53 @@ WHERE t.`id` IN ({held});
 
 -- send: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: settle released, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'READY',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'READY', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- send: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- send: extend, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `emails` AS t SET
+  t.`updated_at` = CAST(
+    CASE
+      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        THEN t.`updated_at` + INTERVAL 1 SECOND
+      ELSE UTC_TIMESTAMP(6)
+      END AS DATETIME(0)
+  ),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- send: extend, step 3: [Held] -> Leases
@@ -1105,14 +1884,20 @@ WHERE t.`id` IN ({held});
 
 -- send: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
   AND (t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND) IS NOT TRUE;
 
 -- send: look for expired leases: [Limit] -> Other
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR), CASE WHEN COALESCE(t.`attempts`, 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CASE WHEN COALESCE(t.`attempts`, 0) + 1 >= 5 THEN 1 ELSE 0 END,
+  5
 FROM `emails` AS t
 WHERE t.`status` = 'PROCESSING'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
@@ -1127,7 +1912,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: reclaim, free, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'READY',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: reclaim, free, step 3: [Held] -> Nothing
@@ -1145,7 +1933,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: reclaim, spared, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'READY',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: reclaim, spared, step 3: [Held] -> Nothing
@@ -1156,7 +1947,11 @@ WHERE t.`id` IN ({held});
 
 -- send: reclaim, spared, step 4: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/send', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+SELECT
+  'emails/send',
+  CAST(CAST(t.`id` AS CHAR) AS CHAR),
+  1,
+  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- send: reclaim, charged, step 1: [Ids] -> Keys
@@ -1168,7 +1963,13 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: reclaim, charged, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`reason` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'READY',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`reason` = 'lease expired: the worker that held it is gone',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: reclaim, charged, step 3: [Held] -> Nothing
@@ -1179,7 +1980,11 @@ WHERE t.`id` IN ({held});
 
 -- send: reclaim, charged, step 4: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/send', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+SELECT
+  'emails/send',
+  CAST(CAST(t.`id` AS CHAR) AS CHAR),
+  1,
+  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- send: reclaim, dead, step 1: [Ids] -> Keys
@@ -1191,21 +1996,39 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: reclaim, dead, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`reason` = 'poison: its workers died several times while they delivered it, the last times alone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`reason` = 'poison: its workers died several times while they delivered it, the last times alone',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: reclaim, dead, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', 'poison: its workers died several times while they delivered it, the last times alone', UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  'poison: its workers died several times while they delivered it, the last times alone',
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- send: reclaim, dead, step 4: [Held] -> Nothing
-DELETE FROM postrider_crashes WHERE place = 'emails/send' AND row_id IN (SELECT CAST(CAST(t.`id` AS CHAR) AS CHAR) FROM `emails` AS t WHERE t.`id` IN ({held}));
+DELETE
+  FROM postrider_crashes
+  WHERE place = 'emails/send'
+  AND row_id IN (SELECT CAST(CAST(t.`id` AS CHAR) AS CHAR) FROM `emails` AS t WHERE t.`id` IN ({held}));
 
 -- send: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT t.`id`, t.`attempts` FROM `emails` AS t WHERE t.`status` = 'READY' ORDER BY t.`updated_at`, t.`id` LIMIT 10000) AS t
+FROM (
+  SELECT
+    t.`id`,
+    t.`attempts` FROM `emails` AS t WHERE t.`status` = 'READY' ORDER BY t.`updated_at`,
+    t.`id` LIMIT 10000
+) AS t
 WHERE COALESCE(t.`attempts`, 0) >= 5
 LIMIT ?;
 
@@ -1218,7 +2041,13 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- send: spent, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`reason` = COALESCE(t.`reason`, 'attempts spent'), t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`reason` = COALESCE(t.`reason`, 'attempts spent'),
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: spent, step 4: [Held] -> Nothing
@@ -1228,7 +2057,9 @@ FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- send: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED) AS w
+SELECT CAST(
+  COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED
+) AS w
 FROM `emails` AS t
 WHERE t.`status` = 'READY'
   AND COALESCE(t.`attempts`, 0) < 5
@@ -1236,8 +2067,27 @@ ORDER BY t.`next_attempt_at`
 LIMIT 1;
 
 -- send: lag: [] -> Other
-SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'READY' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
-  (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'PROCESSING' ORDER BY t.`updated_at` LIMIT 1);
+SELECT (
+  SELECT CAST(
+    COALESCE(
+      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+    ) AS DOUBLE
+  ) / 1000000
+    FROM `emails` AS t
+    WHERE t.`status` = 'READY'
+    AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+    AND COALESCE(t.`attempts`, 0) < 5
+    ORDER BY t.`updated_at`
+    LIMIT 1
+),
+  (
+    SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000
+      FROM `emails` AS t
+      WHERE t.`status` = 'PROCESSING'
+      ORDER BY t.`updated_at`
+      LIMIT 1
+  );
 
 -- send: census SENT: as above
 
@@ -1285,7 +2135,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- send: release ids PROCESSING, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'READY',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: release ids PROCESSING, step 3: [Held] -> Nothing
@@ -1298,7 +2151,15 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
 WHERE t.`status` = 'PROCESSING'
-  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+  AND (
+    ? IS NULL
+      OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` IS NULL
+      AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+  )
 LIMIT ?;
 
 -- send: release state PROCESSING, step 2: [Held] -> Keys
@@ -1309,7 +2170,10 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- send: release state PROCESSING, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'READY', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'READY',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- send: release state PROCESSING, step 4: [Held] -> Nothing
@@ -1318,10 +2182,34 @@ SELECT t.`id`, 'READY', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
+-- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields:
+--   ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- sent_callback: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR),
+  CAST(COALESCE(t.`attempts`, 0) AS SIGNED),
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  CAST(
+    COALESCE(
+      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+    ) AS SIGNED
+  ),
+  CAST(
+    COALESCE(LENGTH(t.`eml_file_path`), 0)
+      + COALESCE(LENGTH(t.`payload_file_path`), 0)
+      + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED
+  ),
+  CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END,
+  CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END,
+  CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
 FROM `emails` AS t
 WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -1331,7 +2219,16 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- sent_callback: claim 1, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'CALLING-SENT-CALLBACK', t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `emails` AS t SET
+  t.`status` = 'CALLING-SENT-CALLBACK',
+  t.`updated_at` = CAST(
+    CASE
+      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        THEN t.`updated_at` + INTERVAL 1 SECOND
+      ELSE UTC_TIMESTAMP(6)
+      END AS DATETIME(0)
+  ),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- sent_callback: claim 1, step 3: [Held] -> Nothing
@@ -1346,7 +2243,38 @@ FROM `emails` AS t
 WHERE t.`id` IN ({ids});
 
 -- sent_callback: join: [Ids] -> Other
-SELECT CAST(t.`id` AS CHAR), (CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED) - CAST(FLOOR((TIMESTAMPDIFF(MICROSECOND, (SELECT h.`created_at` FROM `email_statuses` AS h WHERE h.`email_id` = t.`id` AND h.`status` = 'SENT' AND h.`id` > COALESCE((SELECT MAX(o.`id`) FROM `email_statuses` AS o WHERE o.`email_id` = t.`id` AND o.`status` NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h.`id` LIMIT 1), UTC_TIMESTAMP(6))) / 1000) AS SIGNED)), CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
+SELECT
+  CAST(t.`id` AS CHAR),
+  (
+    CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED) - CAST(
+      FLOOR(
+        (
+          TIMESTAMPDIFF(
+            MICROSECOND,
+              (
+                SELECT h.`created_at`
+                  FROM `email_statuses` AS h
+                  WHERE h.`email_id` = t.`id`
+                  AND h.`status` = 'SENT'
+                  AND h.`id` > COALESCE(
+                    (
+                      SELECT MAX(o.`id`)
+                        FROM `email_statuses` AS o
+                        WHERE o.`email_id` = t.`id`
+                        AND o.`status` NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
+                    ),
+                      0
+                  )
+                  ORDER BY h.`id`
+                  LIMIT 1
+              ),
+              UTC_TIMESTAMP(6)
+          )
+        ) / 1000
+      ) AS SIGNED
+    )
+  ),
+  CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
 FROM `emails` AS t
 WHERE t.`id` IN ({ids});
 
@@ -1359,7 +2287,11 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle delivered, uniform, step 2: [One(Outcome("eml_path")), Held] -> Nothing
-UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`),
+  t.`status` = 'SENT-ACKNOWLEDGED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1370,20 +2302,38 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'SENT-ACKNOWLEDGED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
+  t.`status` = 'SENT-ACKNOWLEDGED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT-ACKNOWLEDGED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1395,7 +2345,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle retry, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1406,20 +2361,37 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: settle retry, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1431,7 +2403,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle dead, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1442,20 +2419,33 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: settle dead, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1467,7 +2457,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle rejected, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1478,20 +2473,33 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: settle rejected, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1503,7 +2511,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle skipped, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1514,20 +2527,33 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: settle skipped, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1539,7 +2565,11 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1550,20 +2580,36 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1575,7 +2621,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: settle released, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1586,32 +2635,53 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: settle released, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'SENT', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- sent_callback: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- sent_callback: extend, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `emails` AS t SET
+  t.`updated_at` = CAST(
+    CASE
+      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        THEN t.`updated_at` + INTERVAL 1 SECOND
+      ELSE UTC_TIMESTAMP(6)
+      END AS DATETIME(0)
+  ),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- sent_callback: extend, step 3: [Held] -> Leases
@@ -1621,14 +2691,20 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`version` <=> v.`f0`
   AND (t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND) IS NOT TRUE;
 
 -- sent_callback: look for expired leases: [Limit] -> Other
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR), CASE WHEN COALESCE(t.`attempts`, 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CASE WHEN COALESCE(t.`attempts`, 0) + 1 >= 5 THEN 1 ELSE 0 END,
+  5
 FROM `emails` AS t
 WHERE t.`status` = 'CALLING-SENT-CALLBACK'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
@@ -1643,7 +2719,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: reclaim, free, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, free, step 3: [Held] -> Nothing
@@ -1661,7 +2740,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: reclaim, spared, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, spared, step 3: [Held] -> Nothing
@@ -1672,7 +2754,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, spared, step 4: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/sent_callback', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+SELECT
+  'emails/sent_callback',
+  CAST(CAST(t.`id` AS CHAR) AS CHAR),
+  1,
+  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- sent_callback: reclaim, charged, step 1: [Ids] -> Keys
@@ -1684,7 +2770,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: reclaim, charged, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, charged, step 3: [Held] -> Nothing
@@ -1695,7 +2786,11 @@ WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, charged, step 4: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/sent_callback', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+SELECT
+  'emails/sent_callback',
+  CAST(CAST(t.`id` AS CHAR) AS CHAR),
+  1,
+  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- sent_callback: reclaim, dead, step 1: [Ids] -> Keys
@@ -1707,21 +2802,42 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: reclaim, dead, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, dead, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'SENT', 'poison: its workers died several times while they delivered it, the last times alone', UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'SENT',
+  'poison: its workers died several times while they delivered it, the last times alone',
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- sent_callback: reclaim, dead, step 4: [Held] -> Nothing
-DELETE FROM postrider_crashes WHERE place = 'emails/sent_callback' AND row_id IN (SELECT CAST(CAST(t.`id` AS CHAR) AS CHAR) FROM `emails` AS t WHERE t.`id` IN ({held}));
+DELETE
+  FROM postrider_crashes
+  WHERE place = 'emails/sent_callback'
+  AND row_id IN (SELECT CAST(CAST(t.`id` AS CHAR) AS CHAR) FROM `emails` AS t WHERE t.`id` IN ({held}));
 
 -- sent_callback: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT t.`id`, t.`attempts` FROM `emails` AS t WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') ORDER BY t.`updated_at`, t.`id` LIMIT 10000) AS t
+FROM (
+  SELECT
+    t.`id`,
+    t.`attempts`
+      FROM `emails` AS t
+      WHERE t.`status` = 'SENT'
+      AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+      ORDER BY t.`updated_at`,
+    t.`id` LIMIT 10000
+) AS t
 WHERE COALESCE(t.`attempts`, 0) >= 5
 LIMIT ?;
 
@@ -1734,7 +2850,11 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- sent_callback: spent, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: spent, step 4: [Held] -> Nothing
@@ -1744,7 +2864,9 @@ FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- sent_callback: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED) AS w
+SELECT CAST(
+  COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED
+) AS w
 FROM `emails` AS t
 WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
   AND COALESCE(t.`attempts`, 0) < 5
@@ -1752,8 +2874,28 @@ ORDER BY t.`next_attempt_at`
 LIMIT 1;
 
 -- sent_callback: lag: [] -> Other
-SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'SENT' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
-  (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'CALLING-SENT-CALLBACK' ORDER BY t.`updated_at` LIMIT 1);
+SELECT (
+  SELECT CAST(
+    COALESCE(
+      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+    ) AS DOUBLE
+  ) / 1000000
+    FROM `emails` AS t
+    WHERE t.`status` = 'SENT'
+    AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+    AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+    AND COALESCE(t.`attempts`, 0) < 5
+    ORDER BY t.`updated_at`
+    LIMIT 1
+),
+  (
+    SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000
+      FROM `emails` AS t
+      WHERE t.`status` = 'CALLING-SENT-CALLBACK'
+      ORDER BY t.`updated_at`
+      LIMIT 1
+  );
 
 -- sent_callback: census SENT: as above
 
@@ -1789,7 +2931,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: requeue ids INVALID, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: requeue ids INVALID, step 3: [Held] -> Nothing
@@ -1806,7 +2953,15 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
 WHERE t.`status` = 'INVALID'
-  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+  AND (
+    ? IS NULL
+      OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` IS NULL
+      AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+  )
 LIMIT ?;
 
 -- sent_callback: requeue state INVALID, step 2: [Held] -> Keys
@@ -1817,7 +2972,12 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- sent_callback: requeue state INVALID, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'ACCEPTED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = 0, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'ACCEPTED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = 0,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: requeue state INVALID, step 4: [Held] -> Nothing
@@ -1838,7 +2998,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- sent_callback: release ids CALLING-SENT-CALLBACK, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: release ids CALLING-SENT-CALLBACK, step 3: [Held] -> Nothing
@@ -1851,7 +3014,15 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
 WHERE t.`status` = 'CALLING-SENT-CALLBACK'
-  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+  AND (
+    ? IS NULL
+      OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` IS NULL
+      AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+  )
 LIMIT ?;
 
 -- sent_callback: release state CALLING-SENT-CALLBACK, step 2: [Held] -> Keys
@@ -1862,7 +3033,10 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- sent_callback: release state CALLING-SENT-CALLBACK, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'SENT', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'SENT',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- sent_callback: release state CALLING-SENT-CALLBACK, step 4: [Held] -> Nothing
@@ -1871,10 +3045,34 @@ SELECT t.`id`, 'SENT', NULL, UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
--- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
+-- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields:
+--   ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- failed_callback: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS CHAR), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(COALESCE(t.`attempts`, 0) AS SIGNED), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`eml_file_path`), 0) + COALESCE(LENGTH(t.`payload_file_path`), 0) + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED), CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END, CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END, CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR),
+  CAST(COALESCE(t.`attempts`, 0) AS SIGNED),
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  CAST(
+    COALESCE(
+      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+    ) AS SIGNED
+  ),
+  CAST(
+    COALESCE(LENGTH(t.`eml_file_path`), 0)
+      + COALESCE(LENGTH(t.`payload_file_path`), 0)
+      + COALESCE(LENGTH(t.`reason`), 0) AS SIGNED
+  ),
+  CASE WHEN LENGTH(t.`eml_file_path`) <= 65536 THEN t.`eml_file_path` END,
+  CASE WHEN LENGTH(t.`payload_file_path`) <= 65536 THEN t.`payload_file_path` END,
+  CASE WHEN LENGTH(t.`reason`) <= 65536 THEN t.`reason` END
 FROM `emails` AS t
 WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -1884,7 +3082,16 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- failed_callback: claim 1, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'CALLING-FAILED-CALLBACK', t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `emails` AS t SET
+  t.`status` = 'CALLING-FAILED-CALLBACK',
+  t.`updated_at` = CAST(
+    CASE
+      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        THEN t.`updated_at` + INTERVAL 1 SECOND
+      ELSE UTC_TIMESTAMP(6)
+      END AS DATETIME(0)
+  ),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- failed_callback: claim 1, step 3: [Held] -> Nothing
@@ -1896,7 +3103,38 @@ WHERE t.`id` IN ({held});
 -- failed_callback: load: as above
 
 -- failed_callback: join: [Ids] -> Other
-SELECT CAST(t.`id` AS CHAR), (CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED) - CAST(FLOOR((TIMESTAMPDIFF(MICROSECOND, (SELECT h.`created_at` FROM `email_statuses` AS h WHERE h.`email_id` = t.`id` AND h.`status` = 'FAILED' AND h.`id` > COALESCE((SELECT MAX(o.`id`) FROM `email_statuses` AS o WHERE o.`email_id` = t.`id` AND o.`status` NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h.`id` LIMIT 1), UTC_TIMESTAMP(6))) / 1000) AS SIGNED)), CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
+SELECT
+  CAST(t.`id` AS CHAR),
+  (
+    CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED) - CAST(
+      FLOOR(
+        (
+          TIMESTAMPDIFF(
+            MICROSECOND,
+              (
+                SELECT h.`created_at`
+                  FROM `email_statuses` AS h
+                  WHERE h.`email_id` = t.`id`
+                  AND h.`status` = 'FAILED'
+                  AND h.`id` > COALESCE(
+                    (
+                      SELECT MAX(o.`id`)
+                        FROM `email_statuses` AS o
+                        WHERE o.`email_id` = t.`id`
+                        AND o.`status` NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
+                    ),
+                      0
+                  )
+                  ORDER BY h.`id`
+                  LIMIT 1
+              ),
+              UTC_TIMESTAMP(6)
+          )
+        ) / 1000
+      ) AS SIGNED
+    )
+  ),
+  CAST(FLOOR(UNIX_TIMESTAMP(UTC_TIMESTAMP(3)) * 1000) AS SIGNED)
 FROM `emails` AS t
 WHERE t.`id` IN ({ids});
 
@@ -1909,7 +3147,11 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle delivered, uniform, step 2: [One(Outcome("eml_path")), Held] -> Nothing
-UPDATE `emails` AS t SET t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`), t.`status` = 'FAILED-ACKNOWLEDGED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`eml_file_path` = COALESCE(LEFT(?, 500), t.`eml_file_path`),
+  t.`status` = 'FAILED-ACKNOWLEDGED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle delivered, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1920,20 +3162,38 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- failed_callback: settle delivered, each, step 2: [Rows([Outcome("eml_path"), Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`), t.`status` = 'FAILED-ACKNOWLEDGED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`o_eml_path` LONGTEXT PATH '$.o_eml_path', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`eml_file_path` = COALESCE(LEFT(v.`o_eml_path`, 500), t.`eml_file_path`),
+  t.`status` = 'FAILED-ACKNOWLEDGED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle delivered, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED-ACKNOWLEDGED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1945,7 +3205,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle retry, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle retry, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1956,20 +3221,37 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- failed_callback: settle retry, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle retry, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -1981,7 +3263,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle dead, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle dead, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -1992,20 +3279,33 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- failed_callback: settle dead, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle dead, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -2017,7 +3317,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle rejected, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle rejected, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -2028,20 +3333,33 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- failed_callback: settle rejected, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle rejected, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -2053,7 +3371,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle skipped, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle skipped, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -2064,20 +3387,33 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- failed_callback: settle skipped, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle skipped, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -2089,7 +3425,11 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle deferred, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -2100,20 +3440,36 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- failed_callback: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` VARCHAR(255) PATH '$.id')) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle deferred, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -2125,7 +3481,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: settle released, uniform, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle released, uniform, step 3: [One(Reason), Held] -> Nothing
@@ -2136,32 +3495,53 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- failed_callback: settle released, each, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: settle released, each, step 3: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
 SELECT t.`id`, 'FAILED', v.`reason`, UTC_TIMESTAMP(6)
-FROM `emails` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')) AS j) AS v ON t.`id` = v.`id`
+FROM `emails` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` VARCHAR(255) PATH '$.id')
+      ) AS j
+  ) AS v ON t.`id` = v.`id`
 WHERE t.`id` IN ({held});
 
 -- failed_callback: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- failed_callback: extend, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`updated_at` = CAST(CASE WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`updated_at` + INTERVAL 1 SECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(0)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `emails` AS t SET
+  t.`updated_at` = CAST(
+    CASE
+      WHEN t.`updated_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 SECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        THEN t.`updated_at` + INTERVAL 1 SECOND
+      ELSE UTC_TIMESTAMP(6)
+      END AS DATETIME(0)
+  ),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- failed_callback: extend, step 3: [Held] -> Leases
@@ -2171,14 +3551,20 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `emails` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` VARCHAR(255) PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `emails` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`version` <=> v.`f0`
   AND (t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND) IS NOT TRUE;
 
 -- failed_callback: look for expired leases: [Limit] -> Other
-SELECT CAST(t.`id` AS CHAR), CAST(t.`version` AS CHAR), CASE WHEN COALESCE(t.`attempts`, 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
+SELECT
+  CAST(t.`id` AS CHAR),
+  CAST(t.`version` AS CHAR),
+  CASE WHEN COALESCE(t.`attempts`, 0) + 1 >= 5 THEN 1 ELSE 0 END,
+  5
 FROM `emails` AS t
 WHERE t.`status` = 'CALLING-FAILED-CALLBACK'
   AND t.`updated_at` < UTC_TIMESTAMP(6) - INTERVAL 600 SECOND
@@ -2193,7 +3579,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: reclaim, free, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: reclaim, free, step 3: [Held] -> Nothing
@@ -2211,7 +3600,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: reclaim, spared, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: reclaim, spared, step 3: [Held] -> Nothing
@@ -2222,7 +3614,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: reclaim, spared, step 4: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/failed_callback', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+SELECT
+  'emails/failed_callback',
+  CAST(CAST(t.`id` AS CHAR) AS CHAR),
+  1,
+  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- failed_callback: reclaim, charged, step 1: [Ids] -> Keys
@@ -2234,7 +3630,12 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: reclaim, charged, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: reclaim, charged, step 3: [Held] -> Nothing
@@ -2245,7 +3646,11 @@ WHERE t.`id` IN ({held});
 
 -- failed_callback: reclaim, charged, step 4: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/failed_callback', CAST(CAST(t.`id` AS CHAR) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
+SELECT
+  'emails/failed_callback',
+  CAST(CAST(t.`id` AS CHAR) AS CHAR),
+  1,
+  UTC_TIMESTAMP(6) FROM `emails` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- failed_callback: reclaim, dead, step 1: [Ids] -> Keys
@@ -2257,21 +3662,42 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: reclaim, dead, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`attempts` = COALESCE(t.`attempts`, 0) + 1, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`attempts` = COALESCE(t.`attempts`, 0) + 1,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: reclaim, dead, step 3: [Held] -> Nothing
 INSERT INTO `email_statuses` (`email_id`, `status`, `reason`, `created_at`)
-SELECT t.`id`, 'FAILED', 'poison: its workers died several times while they delivered it, the last times alone', UTC_TIMESTAMP(6)
+SELECT
+  t.`id`,
+  'FAILED',
+  'poison: its workers died several times while they delivered it, the last times alone',
+  UTC_TIMESTAMP(6)
 FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- failed_callback: reclaim, dead, step 4: [Held] -> Nothing
-DELETE FROM postrider_crashes WHERE place = 'emails/failed_callback' AND row_id IN (SELECT CAST(CAST(t.`id` AS CHAR) AS CHAR) FROM `emails` AS t WHERE t.`id` IN ({held}));
+DELETE
+  FROM postrider_crashes
+  WHERE place = 'emails/failed_callback'
+  AND row_id IN (SELECT CAST(CAST(t.`id` AS CHAR) AS CHAR) FROM `emails` AS t WHERE t.`id` IN ({held}));
 
 -- failed_callback: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS CHAR)
-FROM (SELECT t.`id`, t.`attempts` FROM `emails` AS t WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') ORDER BY t.`updated_at`, t.`id` LIMIT 10000) AS t
+FROM (
+  SELECT
+    t.`id`,
+    t.`attempts`
+      FROM `emails` AS t
+      WHERE t.`status` = 'FAILED'
+      AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+      ORDER BY t.`updated_at`,
+    t.`id` LIMIT 10000
+) AS t
 WHERE COALESCE(t.`attempts`, 0) >= 5
 LIMIT ?;
 
@@ -2284,7 +3710,11 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- failed_callback: spent, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`next_attempt_at` = '9999-12-31 00:00:00', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`next_attempt_at` = '9999-12-31 00:00:00',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: spent, step 4: [Held] -> Nothing
@@ -2294,7 +3724,9 @@ FROM `emails` AS t
 WHERE t.`id` IN ({held});
 
 -- failed_callback: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED) AS w
+SELECT CAST(
+  COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED
+) AS w
 FROM `emails` AS t
 WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
   AND COALESCE(t.`attempts`, 0) < 5
@@ -2302,8 +3734,28 @@ ORDER BY t.`next_attempt_at`
 LIMIT 1;
 
 -- failed_callback: lag: [] -> Other
-SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'FAILED' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00') AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND COALESCE(t.`attempts`, 0) < 5 ORDER BY t.`updated_at` LIMIT 1),
-  (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `emails` AS t WHERE t.`status` = 'CALLING-FAILED-CALLBACK' ORDER BY t.`updated_at` LIMIT 1);
+SELECT (
+  SELECT CAST(
+    COALESCE(
+      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+    ) AS DOUBLE
+  ) / 1000000
+    FROM `emails` AS t
+    WHERE t.`status` = 'FAILED'
+    AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` < '9999-12-31 00:00:00')
+    AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+    AND COALESCE(t.`attempts`, 0) < 5
+    ORDER BY t.`updated_at`
+    LIMIT 1
+),
+  (
+    SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`updated_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000
+      FROM `emails` AS t
+      WHERE t.`status` = 'CALLING-FAILED-CALLBACK'
+      ORDER BY t.`updated_at`
+      LIMIT 1
+  );
 
 -- failed_callback: census SENT: as above
 
@@ -2351,7 +3803,10 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- failed_callback: release ids CALLING-FAILED-CALLBACK, step 2: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: release ids CALLING-FAILED-CALLBACK, step 3: [Held] -> Nothing
@@ -2364,7 +3819,15 @@ WHERE t.`id` IN ({held});
 SELECT CAST(t.`id` AS CHAR)
 FROM `emails` AS t
 WHERE t.`status` = 'CALLING-FAILED-CALLBACK'
-  AND (? IS NULL OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`updated_at` IS NULL AND t.`updated_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+  AND (
+    ? IS NULL
+      OR t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`updated_at` IS NULL
+      AND t.`updated_at` IS NULL
+      AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+  )
 LIMIT ?;
 
 -- failed_callback: release state CALLING-FAILED-CALLBACK, step 2: [Held] -> Keys
@@ -2375,7 +3838,10 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- failed_callback: release state CALLING-FAILED-CALLBACK, step 3: [Held] -> Nothing
-UPDATE `emails` AS t SET t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END, t.`updated_at` = UTC_TIMESTAMP(6)
+UPDATE `emails` AS t SET
+  t.`status` = 'FAILED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END,
+  t.`updated_at` = UTC_TIMESTAMP(6)
 WHERE t.`id` IN ({held});
 
 -- failed_callback: release state CALLING-FAILED-CALLBACK, step 4: [Held] -> Nothing

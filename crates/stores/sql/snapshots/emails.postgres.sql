@@ -12,7 +12,21 @@ CREATE TABLE IF NOT EXISTS "emails" (
     updated_at timestamptz NOT NULL DEFAULT now(),
     attempts integer,
     next_attempt_at timestamptz,
-    CHECK (status IN ('ACCEPTED', 'INTAKING', 'READY', 'PROCESSING', 'SENT', 'FAILED', 'INVALID', 'CALLING-SENT-CALLBACK', 'CALLING-FAILED-CALLBACK', 'SENT-ACKNOWLEDGED', 'FAILED-ACKNOWLEDGED'))
+    CHECK (
+      status IN (
+        'ACCEPTED',
+          'INTAKING',
+          'READY',
+          'PROCESSING',
+          'SENT',
+          'FAILED',
+          'INVALID',
+          'CALLING-SENT-CALLBACK',
+          'CALLING-FAILED-CALLBACK',
+          'SENT-ACKNOWLEDGED',
+          'FAILED-ACKNOWLEDGED'
+      )
+    )
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
 -- create
@@ -41,19 +55,29 @@ CREATE INDEX IF NOT EXISTS "emails_intake_claim" ON "emails" ("updated_at", "id"
 CREATE INDEX IF NOT EXISTS "emails_intake_lease" ON "emails" ("updated_at") WHERE "status" = 'INTAKING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_intake_spent5" ON "emails" ("id") WHERE "status" = 'ACCEPTED' AND COALESCE("attempts", 0) >= 5;
+CREATE INDEX IF NOT EXISTS "emails_intake_spent5" ON "emails" ("id")
+  WHERE "status" = 'ACCEPTED'
+  AND COALESCE("attempts", 0) >= 5;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_state" ON "emails" ("id") WHERE "status" = 'SENT' AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
+CREATE INDEX IF NOT EXISTS "emails_sent_state" ON "emails" ("id")
+  WHERE "status" = 'SENT'
+  AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_silent_state" ON "emails" ("id") WHERE "status" = 'SENT' AND "next_attempt_at" >= '9999-12-31 00:00:00';
+CREATE INDEX IF NOT EXISTS "emails_sent_silent_state" ON "emails" ("id")
+  WHERE "status" = 'SENT'
+  AND "next_attempt_at" >= '9999-12-31 00:00:00';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_state" ON "emails" ("id") WHERE "status" = 'FAILED' AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
+CREATE INDEX IF NOT EXISTS "emails_failed_state" ON "emails" ("id")
+  WHERE "status" = 'FAILED'
+  AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_silent_state" ON "emails" ("id") WHERE "status" = 'FAILED' AND "next_attempt_at" >= '9999-12-31 00:00:00';
+CREATE INDEX IF NOT EXISTS "emails_failed_silent_state" ON "emails" ("id")
+  WHERE "status" = 'FAILED'
+  AND "next_attempt_at" >= '9999-12-31 00:00:00';
 
 -- create
 CREATE INDEX IF NOT EXISTS "emails_accepted_state" ON "emails" ("id") WHERE "status" = 'ACCEPTED';
@@ -65,10 +89,12 @@ CREATE INDEX IF NOT EXISTS "emails_ready_state" ON "emails" ("id") WHERE "status
 CREATE INDEX IF NOT EXISTS "emails_invalid_state" ON "emails" ("id") WHERE "status" = 'INVALID';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_acknowledged_state" ON "emails" ("id") WHERE "status" = 'SENT-ACKNOWLEDGED';
+CREATE INDEX IF NOT EXISTS "emails_sent_acknowledged_state" ON "emails" ("id")
+  WHERE "status" = 'SENT-ACKNOWLEDGED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_acknowledged_state" ON "emails" ("id") WHERE "status" = 'FAILED-ACKNOWLEDGED';
+CREATE INDEX IF NOT EXISTS "emails_failed_acknowledged_state" ON "emails" ("id")
+  WHERE "status" = 'FAILED-ACKNOWLEDGED';
 
 -- create
 CREATE INDEX IF NOT EXISTS "emails_send_claim" ON "emails" ("updated_at", "id") WHERE "status" = 'READY';
@@ -77,25 +103,39 @@ CREATE INDEX IF NOT EXISTS "emails_send_claim" ON "emails" ("updated_at", "id") 
 CREATE INDEX IF NOT EXISTS "emails_send_lease" ON "emails" ("updated_at") WHERE "status" = 'PROCESSING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_send_spent5" ON "emails" ("id") WHERE "status" = 'READY' AND COALESCE("attempts", 0) >= 5;
+CREATE INDEX IF NOT EXISTS "emails_send_spent5" ON "emails" ("id")
+  WHERE "status" = 'READY'
+  AND COALESCE("attempts", 0) >= 5;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim" ON "emails" ("updated_at", "id") WHERE "status" = 'SENT' AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim" ON "emails" ("updated_at", "id")
+  WHERE "status" = 'SENT'
+  AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_lease" ON "emails" ("updated_at") WHERE "status" = 'CALLING-SENT-CALLBACK';
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_lease" ON "emails" ("updated_at")
+  WHERE "status" = 'CALLING-SENT-CALLBACK';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_spent5" ON "emails" ("id") WHERE "status" = 'SENT' AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00') AND COALESCE("attempts", 0) >= 5;
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_spent5" ON "emails" ("id")
+  WHERE "status" = 'SENT'
+  AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
+  AND COALESCE("attempts", 0) >= 5;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_claim" ON "emails" ("updated_at", "id") WHERE "status" = 'FAILED' AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_claim" ON "emails" ("updated_at", "id")
+  WHERE "status" = 'FAILED'
+  AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00');
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_lease" ON "emails" ("updated_at") WHERE "status" = 'CALLING-FAILED-CALLBACK';
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_lease" ON "emails" ("updated_at")
+  WHERE "status" = 'CALLING-FAILED-CALLBACK';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_spent5" ON "emails" ("id") WHERE "status" = 'FAILED' AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00') AND COALESCE("attempts", 0) >= 5;
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_spent5" ON "emails" ("id")
+  WHERE "status" = 'FAILED'
+  AND ("next_attempt_at" IS NULL OR "next_attempt_at" < '9999-12-31 00:00:00')
+  AND COALESCE("attempts", 0) >= 5;
 
 -- create, notify
 CREATE OR REPLACE FUNCTION "postrider_emails"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
@@ -108,13 +148,16 @@ $postrider$;
 -- create, notify
 DO $postrider$
 BEGIN
-  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_emails' AND tgrelid = '"emails"'::regclass) THEN
+  IF NOT EXISTS (
+    SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_emails' AND tgrelid = '"emails"'::regclass
+  ) THEN
     CREATE TRIGGER "postrider_emails" AFTER INSERT ON "emails" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_emails"();
   END IF;
 END
 $postrider$;
 
--- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
+-- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path",
+--   "payload_path", "reason"], joined: [] }
 
 -- intake: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -127,14 +170,50 @@ ORDER BY t."updated_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'INTAKING', "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "status" = 'INTAKING',
+  "updated_at" = CASE
+    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."updated_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'INTAKING', NULL, now()
 FROM moved AS t)
-SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0) + COALESCE(octet_length(t."reason"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END, CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
+SELECT
+  (t."id")::text,
+  (t."version")::text,
+  (COALESCE(t."attempts", 0))::bigint,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  (
+    COALESCE(
+      CASE
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+        END,
+        CASE
+          WHEN isfinite(t."created_at")
+            THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+          END
+    )
+  )::bigint,
+  (
+    COALESCE(octet_length(t."eml_file_path"), 0)
+      + COALESCE(octet_length(t."payload_file_path"), 0)
+      + COALESCE(octet_length(t."reason"), 0)
+  )::bigint,
+  CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END,
+  CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END,
+  CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
@@ -145,7 +224,14 @@ WHERE t."id" = ANY (($1::text[])::varchar[]);
 
 -- intake: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'READY', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"),
+  "status" = 'READY',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -159,8 +245,17 @@ FROM moved AS t;
 
 -- intake: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'READY', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]) AS v("id", "f0", "o_eml_path", "reason")
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
+  "status" = 'READY',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]
+) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -174,7 +269,13 @@ FROM moved AS t;
 
 -- intake: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $2::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = now() + make_interval(secs => $1::float8),
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = $2::text,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($3::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($4::text)::integer
@@ -188,8 +289,16 @@ FROM moved AS t;
 
 -- intake: settle retry, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = now() + make_interval(secs => v."delay"),
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
+) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -203,7 +312,12 @@ FROM moved AS t;
 
 -- intake: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = $1::text,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -217,7 +331,12 @@ FROM moved AS t;
 
 -- intake: settle dead, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -232,7 +351,12 @@ FROM moved AS t;
 
 -- intake: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = $1::text,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -246,7 +370,12 @@ FROM moved AS t;
 
 -- intake: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -261,7 +390,12 @@ FROM moved AS t;
 
 -- intake: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = $1::text,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -275,7 +409,12 @@ FROM moved AS t;
 
 -- intake: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -290,7 +429,11 @@ FROM moved AS t;
 
 -- intake: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = now() + make_interval(secs => $1::float8),
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -304,8 +447,14 @@ FROM moved AS t;
 
 -- intake: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = now() + make_interval(secs => v."delay"),
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
+) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -319,7 +468,10 @@ FROM moved AS t;
 
 -- intake: settle released, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -333,7 +485,10 @@ FROM moved AS t;
 
 -- intake: settle released, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -347,7 +502,13 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- intake: extend: [Array(Id), Array(Fence(0))] -> Leases
-UPDATE "emails" AS t SET "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "updated_at" = CASE
+    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."updated_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
@@ -379,7 +540,10 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -398,7 +562,10 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -422,7 +589,13 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = now(),
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = 'lease expired: the worker that held it is gone',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -446,12 +619,21 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = 'poison: its workers died several times while they delivered it, the last times alone',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', 'poison: its workers died several times while they delivered it, the last times alone', now()
+SELECT
+  t."id",
+  'INVALID',
+  'poison: its workers died several times while they delivered it, the last times alone',
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -468,7 +650,11 @@ WHERE t."status" = 'ACCEPTED'
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'INVALID', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "reason" = COALESCE(t."reason", 'attempts spent'),
+  "status" = 'INVALID',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -479,7 +665,17 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- intake: next due: [] -> Other
-SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint AS w
+SELECT (
+  COALESCE(
+    0 - (
+      CASE
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+        END
+    ),
+      0
+  )
+)::bigint AS w
 FROM "emails" AS t
 WHERE t."status" = 'ACCEPTED'
   AND COALESCE(t."attempts", 0) < 5
@@ -487,24 +683,82 @@ ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT 1;
 
 -- intake: lag: [] -> Other
-SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'ACCEPTED' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
-  ((SELECT (CASE WHEN isfinite(t."updated_at") THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'INTAKING' ORDER BY t."updated_at" LIMIT 1))::float8;
+SELECT (
+  (
+    SELECT (
+      COALESCE(
+        CASE
+          WHEN isfinite(t."next_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+          END,
+          CASE
+            WHEN isfinite(t."created_at")
+              THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+            END
+      )
+    )::float8 / 1000000
+      FROM "emails" AS t
+      WHERE t."status" = 'ACCEPTED'
+      AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+      AND COALESCE(t."attempts", 0) < 5
+      ORDER BY t."updated_at"
+      LIMIT 1
+  )
+)::float8,
+  (
+    (
+      SELECT (
+        CASE
+          WHEN isfinite(t."updated_at")
+            THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint
+          END
+      )::float8 / 1000000
+        FROM "emails" AS t
+        WHERE t."status" = 'INTAKING'
+        ORDER BY t."updated_at"
+        LIMIT 1
+    )
+  )::float8;
 
 -- intake: census SENT: [] -> Other
 SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "emails" AS t
+    WHERE t."status" = 'SENT'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    LIMIT 10001
+) AS counted;
 
 -- intake: census SENT_SILENT: [] -> Other
 SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00' LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "emails" AS t
+    WHERE t."status" = 'SENT'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00'
+    LIMIT 10001
+) AS counted;
 
 -- intake: census FAILED: [] -> Other
 SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "emails" AS t
+    WHERE t."status" = 'FAILED'
+    AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+    LIMIT 10001
+) AS counted;
 
 -- intake: census FAILED_SILENT: [] -> Other
 SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00' LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "emails" AS t
+    WHERE t."status" = 'FAILED'
+    AND t."next_attempt_at" >= '9999-12-31 00:00:00'
+    LIMIT 10001
+) AS counted;
 
 -- intake: census ACCEPTED: [] -> Other
 SELECT (COUNT(*))::bigint
@@ -550,7 +804,13 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INVALID'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -568,7 +828,12 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -586,7 +851,12 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -601,11 +871,25 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'INVALID'
-  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -620,11 +904,24 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'SENT' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
-  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -639,11 +936,24 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'FAILED' AND t."next_attempt_at" >= '9999-12-31 00:00:00'
-  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -661,7 +971,10 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INTAKING'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -676,11 +989,22 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'INTAKING'
-  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -690,7 +1014,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason", "results"], joined: [] }
+-- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path",
+--   "payload_path", "reason", "results"], joined: [] }
 
 -- send: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -703,25 +1028,74 @@ ORDER BY t."updated_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'PROCESSING', "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "status" = 'PROCESSING',
+  "updated_at" = CASE
+    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."updated_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'PROCESSING', NULL, now()
 FROM moved AS t)
-SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0) + COALESCE(octet_length(t."reason"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END, CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'emails' AND r.row_id = (t."id")::text)
+SELECT
+  (t."id")::text,
+  (t."version")::text,
+  (COALESCE(t."attempts", 0))::bigint,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  (
+    COALESCE(
+      CASE
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+        END,
+        CASE
+          WHEN isfinite(t."created_at")
+            THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+          END
+    )
+  )::bigint,
+  (
+    COALESCE(octet_length(t."eml_file_path"), 0)
+      + COALESCE(octet_length(t."payload_file_path"), 0)
+      + COALESCE(octet_length(t."reason"), 0)
+  )::bigint,
+  CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END,
+  CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END,
+  CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END,
+  (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'emails' AND r.row_id = (t."id")::text)
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
 -- send: load: [Ids] -> Other
-SELECT (t."id")::text, (t."eml_file_path")::text, (t."payload_file_path")::text, (t."reason")::text, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'emails' AND r.row_id = (t."id")::text)
+SELECT
+  (t."id")::text,
+  (t."eml_file_path")::text,
+  (t."payload_file_path")::text,
+  (t."reason")::text,
+  (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'emails' AND r.row_id = (t."id")::text)
 FROM "emails" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[]);
 
 -- send: settle delivered, uniform: [One(Outcome("eml_path")), One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = $2::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"),
+  "status" = 'SENT',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = $2::text,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($3::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($4::text)::integer
@@ -735,8 +1109,17 @@ FROM moved AS t;
 
 -- send: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]) AS v("id", "f0", "o_eml_path", "reason")
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
+  "status" = 'SENT',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]
+) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -750,8 +1133,17 @@ FROM moved AS t;
 
 -- send: settle delivered, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]) AS v("id", "f0", "o_eml_path", "reason")
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
+  "status" = 'SENT',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]
+) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -766,7 +1158,8 @@ FROM moved AS t;
 -- send: settle delivered, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
-FROM "emails" AS t JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+FROM "emails" AS t
+  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
 ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
@@ -776,7 +1169,13 @@ WHERE r.source = 'emails' AND r.row_id = ANY ($1::text[]) AND r.results NOT LIKE
 
 -- send: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = $2::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "next_attempt_at" = now() + make_interval(secs => $1::float8),
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = $2::text,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($3::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($4::text)::integer
@@ -790,8 +1189,16 @@ FROM moved AS t;
 
 -- send: settle retry, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "next_attempt_at" = now() + make_interval(secs => v."delay"),
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
+) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -805,8 +1212,16 @@ FROM moved AS t;
 
 -- send: settle retry, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "next_attempt_at" = now() + make_interval(secs => v."delay"),
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
+) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -821,13 +1236,20 @@ FROM moved AS t;
 -- send: settle retry, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
-FROM "emails" AS t JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+FROM "emails" AS t
+  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
 ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- send: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = $1::text,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -841,7 +1263,13 @@ FROM moved AS t;
 
 -- send: settle dead, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -856,7 +1284,13 @@ FROM moved AS t;
 
 -- send: settle dead, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -872,13 +1306,20 @@ FROM moved AS t;
 -- send: settle dead, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
-FROM "emails" AS t JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+FROM "emails" AS t
+  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
 ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- send: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = $1::text,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -892,7 +1333,13 @@ FROM moved AS t;
 
 -- send: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -907,7 +1354,13 @@ FROM moved AS t;
 
 -- send: settle rejected, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -923,13 +1376,20 @@ FROM moved AS t;
 -- send: settle rejected, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
-FROM "emails" AS t JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+FROM "emails" AS t
+  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
 ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- send: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = $1::text,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -943,7 +1403,13 @@ FROM moved AS t;
 
 -- send: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -958,7 +1424,13 @@ FROM moved AS t;
 
 -- send: settle skipped, remembering, step 1: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -974,13 +1446,18 @@ FROM moved AS t;
 -- send: settle skipped, remembering, step 2: [Array(Outcome("remembered_recipients")), Array(Id), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT 'emails', (t."id")::text, v."o_remembered_recipients", now()
-FROM "emails" AS t JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
+FROM "emails" AS t
+  JOIN unnest($1::text[], ($2::text[])::varchar[]) AS v("o_remembered_recipients", "id") ON t."id" = v."id"
 WHERE t."id" = ANY (($3::text[])::varchar[])
 ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- send: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "next_attempt_at" = now() + make_interval(secs => $1::float8),
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -994,8 +1471,14 @@ FROM moved AS t;
 
 -- send: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "next_attempt_at" = now() + make_interval(secs => v."delay"),
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
+) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -1009,7 +1492,10 @@ FROM moved AS t;
 
 -- send: settle released, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1023,7 +1509,10 @@ FROM moved AS t;
 
 -- send: settle released, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -1037,7 +1526,13 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: extend: [Array(Id), Array(Fence(0))] -> Leases
-UPDATE "emails" AS t SET "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "updated_at" = CASE
+    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."updated_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -1069,7 +1564,10 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1088,7 +1586,10 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1112,7 +1613,13 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "next_attempt_at" = now(),
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = 'lease expired: the worker that held it is gone',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1136,12 +1643,22 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "reason" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "reason" = 'poison: its workers died several times while they delivered it, the last times alone',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'poison: its workers died several times while they delivered it, the last times alone', now()
+SELECT
+  t."id",
+  'FAILED',
+  'poison: its workers died several times while they delivered it, the last times alone',
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1158,7 +1675,13 @@ WHERE t."status" = 'READY'
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "reason" = COALESCE(t."reason", 'attempts spent'),
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1169,7 +1692,17 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- send: next due: [] -> Other
-SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint AS w
+SELECT (
+  COALESCE(
+    0 - (
+      CASE
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+        END
+    ),
+      0
+  )
+)::bigint AS w
 FROM "emails" AS t
 WHERE t."status" = 'READY'
   AND COALESCE(t."attempts", 0) < 5
@@ -1177,8 +1710,42 @@ ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT 1;
 
 -- send: lag: [] -> Other
-SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'READY' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
-  ((SELECT (CASE WHEN isfinite(t."updated_at") THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'PROCESSING' ORDER BY t."updated_at" LIMIT 1))::float8;
+SELECT (
+  (
+    SELECT (
+      COALESCE(
+        CASE
+          WHEN isfinite(t."next_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+          END,
+          CASE
+            WHEN isfinite(t."created_at")
+              THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+            END
+      )
+    )::float8 / 1000000
+      FROM "emails" AS t
+      WHERE t."status" = 'READY'
+      AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+      AND COALESCE(t."attempts", 0) < 5
+      ORDER BY t."updated_at"
+      LIMIT 1
+  )
+)::float8,
+  (
+    (
+      SELECT (
+        CASE
+          WHEN isfinite(t."updated_at")
+            THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint
+          END
+      )::float8 / 1000000
+        FROM "emails" AS t
+        WHERE t."status" = 'PROCESSING'
+        ORDER BY t."updated_at"
+        LIMIT 1
+    )
+  )::float8;
 
 -- send: census SENT: as above
 
@@ -1226,7 +1793,10 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1241,11 +1811,22 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'PROCESSING'
-  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1255,7 +1836,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
+-- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields:
+--   ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- sent_callback: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -1268,14 +1850,50 @@ ORDER BY t."updated_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'CALLING-SENT-CALLBACK', "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "status" = 'CALLING-SENT-CALLBACK',
+  "updated_at" = CASE
+    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."updated_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'CALLING-SENT-CALLBACK', NULL, now()
 FROM moved AS t)
-SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0) + COALESCE(octet_length(t."reason"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END, CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
+SELECT
+  (t."id")::text,
+  (t."version")::text,
+  (COALESCE(t."attempts", 0))::bigint,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  (
+    COALESCE(
+      CASE
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+        END,
+        CASE
+          WHEN isfinite(t."created_at")
+            THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+          END
+    )
+  )::bigint,
+  (
+    COALESCE(octet_length(t."eml_file_path"), 0)
+      + COALESCE(octet_length(t."payload_file_path"), 0)
+      + COALESCE(octet_length(t."reason"), 0)
+  )::bigint,
+  CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END,
+  CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END,
+  CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
@@ -1285,13 +1903,68 @@ FROM "emails" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[]);
 
 -- sent_callback: join: [Ids] -> Other
-SELECT (t."id")::text, (floor(extract(epoch FROM now()) * 1000)::bigint - ((CASE WHEN isfinite((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1)) THEN floor(extract(epoch FROM now() - (SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1)) * 1000000)::bigint END) / 1000)::bigint), floor(extract(epoch FROM now()) * 1000)::bigint
+SELECT
+  (t."id")::text,
+  (
+    floor(extract(epoch FROM now()) * 1000)::bigint - (
+      (
+        CASE
+          WHEN isfinite(
+            (
+              SELECT h."created_at"
+                FROM "email_statuses" AS h
+                WHERE h."email_id" = t."id"
+                AND h."status" = 'SENT'
+                AND h."id" > COALESCE(
+                  (
+                    SELECT MAX(o."id")
+                      FROM "email_statuses" AS o
+                      WHERE o."email_id" = t."id"
+                      AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
+                  ),
+                    0
+                )
+                ORDER BY h."id"
+                LIMIT 1
+            )
+          )
+            THEN floor(
+              extract(
+                epoch
+                  FROM now() - (
+                    SELECT h."created_at"
+                      FROM "email_statuses" AS h
+                      WHERE h."email_id" = t."id"
+                      AND h."status" = 'SENT'
+                      AND h."id" > COALESCE(
+                        (
+                          SELECT MAX(o."id")
+                            FROM "email_statuses" AS o
+                            WHERE o."email_id" = t."id"
+                            AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
+                        ),
+                          0
+                      )
+                      ORDER BY h."id"
+                      LIMIT 1
+                  )
+              ) * 1000000
+            )::bigint
+          END
+      ) / 1000
+    )::bigint
+  ),
+  floor(extract(epoch FROM now()) * 1000)::bigint
 FROM "emails" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[]);
 
 -- sent_callback: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"),
+  "status" = 'SENT-ACKNOWLEDGED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1305,8 +1978,14 @@ FROM moved AS t;
 
 -- sent_callback: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]) AS v("id", "f0", "o_eml_path", "reason")
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
+  "status" = 'SENT-ACKNOWLEDGED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]
+) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -1320,7 +1999,12 @@ FROM moved AS t;
 
 -- sent_callback: settle retry, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = now() + make_interval(secs => $1::float8),
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1334,8 +2018,15 @@ FROM moved AS t;
 
 -- sent_callback: settle retry, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = now() + make_interval(secs => v."delay"),
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
+) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -1349,7 +2040,12 @@ FROM moved AS t;
 
 -- sent_callback: settle dead, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1363,7 +2059,12 @@ FROM moved AS t;
 
 -- sent_callback: settle dead, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1378,7 +2079,12 @@ FROM moved AS t;
 
 -- sent_callback: settle rejected, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1392,7 +2098,12 @@ FROM moved AS t;
 
 -- sent_callback: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1407,7 +2118,12 @@ FROM moved AS t;
 
 -- sent_callback: settle skipped, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1421,7 +2137,12 @@ FROM moved AS t;
 
 -- sent_callback: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1436,7 +2157,11 @@ FROM moved AS t;
 
 -- sent_callback: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = now() + make_interval(secs => $1::float8),
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1450,8 +2175,14 @@ FROM moved AS t;
 
 -- sent_callback: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = now() + make_interval(secs => v."delay"),
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
+) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -1465,7 +2196,10 @@ FROM moved AS t;
 
 -- sent_callback: settle released, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1479,7 +2213,10 @@ FROM moved AS t;
 
 -- sent_callback: settle released, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1493,7 +2230,13 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- sent_callback: extend: [Array(Id), Array(Fence(0))] -> Leases
-UPDATE "emails" AS t SET "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "updated_at" = CASE
+    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."updated_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
@@ -1525,7 +2268,10 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1544,7 +2290,10 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1568,7 +2317,12 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = now(),
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1592,12 +2346,21 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', 'poison: its workers died several times while they delivered it, the last times alone', now()
+SELECT
+  t."id",
+  'SENT',
+  'poison: its workers died several times while they delivered it, the last times alone',
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -1614,7 +2377,11 @@ WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = '9999-12-31 00:00:00', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1625,7 +2392,17 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- sent_callback: next due: [] -> Other
-SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint AS w
+SELECT (
+  COALESCE(
+    0 - (
+      CASE
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+        END
+    ),
+      0
+  )
+)::bigint AS w
 FROM "emails" AS t
 WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
   AND COALESCE(t."attempts", 0) < 5
@@ -1633,8 +2410,43 @@ ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT 1;
 
 -- sent_callback: lag: [] -> Other
-SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'SENT' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
-  ((SELECT (CASE WHEN isfinite(t."updated_at") THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'CALLING-SENT-CALLBACK' ORDER BY t."updated_at" LIMIT 1))::float8;
+SELECT (
+  (
+    SELECT (
+      COALESCE(
+        CASE
+          WHEN isfinite(t."next_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+          END,
+          CASE
+            WHEN isfinite(t."created_at")
+              THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+            END
+      )
+    )::float8 / 1000000
+      FROM "emails" AS t
+      WHERE t."status" = 'SENT'
+      AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+      AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+      AND COALESCE(t."attempts", 0) < 5
+      ORDER BY t."updated_at"
+      LIMIT 1
+  )
+)::float8,
+  (
+    (
+      SELECT (
+        CASE
+          WHEN isfinite(t."updated_at")
+            THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint
+          END
+      )::float8 / 1000000
+        FROM "emails" AS t
+        WHERE t."status" = 'CALLING-SENT-CALLBACK'
+        ORDER BY t."updated_at"
+        LIMIT 1
+    )
+  )::float8;
 
 -- sent_callback: census SENT: as above
 
@@ -1670,7 +2482,12 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'INVALID'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1689,11 +2506,24 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'INVALID'
-  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = now(), "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = now(),
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1715,7 +2545,10 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-SENT-CALLBACK'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1730,11 +2563,22 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-SENT-CALLBACK'
-  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -1744,7 +2588,8 @@ FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
 
--- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
+-- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields:
+--   ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- failed_callback: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -1757,27 +2602,118 @@ ORDER BY t."updated_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'CALLING-FAILED-CALLBACK', "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "status" = 'CALLING-FAILED-CALLBACK',
+  "updated_at" = CASE
+    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."updated_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
 SELECT t."id", 'CALLING-FAILED-CALLBACK', NULL, now()
 FROM moved AS t)
-SELECT (t."id")::text, (t."version")::text, (COALESCE(t."attempts", 0))::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."eml_file_path"), 0) + COALESCE(octet_length(t."payload_file_path"), 0) + COALESCE(octet_length(t."reason"), 0))::bigint, CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END, CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END, CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
+SELECT
+  (t."id")::text,
+  (t."version")::text,
+  (COALESCE(t."attempts", 0))::bigint,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  (
+    COALESCE(
+      CASE
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+        END,
+        CASE
+          WHEN isfinite(t."created_at")
+            THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+          END
+    )
+  )::bigint,
+  (
+    COALESCE(octet_length(t."eml_file_path"), 0)
+      + COALESCE(octet_length(t."payload_file_path"), 0)
+      + COALESCE(octet_length(t."reason"), 0)
+  )::bigint,
+  CASE WHEN octet_length(t."eml_file_path") <= 65536 THEN (t."eml_file_path")::text END,
+  CASE WHEN octet_length(t."payload_file_path") <= 65536 THEN (t."payload_file_path")::text END,
+  CASE WHEN octet_length(t."reason") <= 65536 THEN (t."reason")::text END
 FROM moved AS t JOIN pick AS p ON p.k = t."id"
 ORDER BY p.o0, p.o1;
 
 -- failed_callback: load: as above
 
 -- failed_callback: join: [Ids] -> Other
-SELECT (t."id")::text, (floor(extract(epoch FROM now()) * 1000)::bigint - ((CASE WHEN isfinite((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'FAILED' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h."id" LIMIT 1)) THEN floor(extract(epoch FROM now() - (SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'FAILED' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h."id" LIMIT 1)) * 1000000)::bigint END) / 1000)::bigint), floor(extract(epoch FROM now()) * 1000)::bigint
+SELECT
+  (t."id")::text,
+  (
+    floor(extract(epoch FROM now()) * 1000)::bigint - (
+      (
+        CASE
+          WHEN isfinite(
+            (
+              SELECT h."created_at"
+                FROM "email_statuses" AS h
+                WHERE h."email_id" = t."id"
+                AND h."status" = 'FAILED'
+                AND h."id" > COALESCE(
+                  (
+                    SELECT MAX(o."id")
+                      FROM "email_statuses" AS o
+                      WHERE o."email_id" = t."id"
+                      AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
+                  ),
+                    0
+                )
+                ORDER BY h."id"
+                LIMIT 1
+            )
+          )
+            THEN floor(
+              extract(
+                epoch
+                  FROM now() - (
+                    SELECT h."created_at"
+                      FROM "email_statuses" AS h
+                      WHERE h."email_id" = t."id"
+                      AND h."status" = 'FAILED'
+                      AND h."id" > COALESCE(
+                        (
+                          SELECT MAX(o."id")
+                            FROM "email_statuses" AS o
+                            WHERE o."email_id" = t."id"
+                            AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
+                        ),
+                          0
+                      )
+                      ORDER BY h."id"
+                      LIMIT 1
+                  )
+              ) * 1000000
+            )::bigint
+          END
+      ) / 1000
+    )::bigint
+  ),
+  floor(extract(epoch FROM now()) * 1000)::bigint
 FROM "emails" AS t
 WHERE t."id" = ANY (($1::text[])::varchar[]);
 
 -- failed_callback: settle delivered, uniform: [One(Outcome("eml_path")), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"), "status" = 'FAILED-ACKNOWLEDGED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(LEFT($1::text, 500), t."eml_file_path"),
+  "status" = 'FAILED-ACKNOWLEDGED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1791,8 +2727,14 @@ FROM moved AS t;
 
 -- failed_callback: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("eml_path")), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"), "status" = 'FAILED-ACKNOWLEDGED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]) AS v("id", "f0", "o_eml_path", "reason")
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(LEFT(v."o_eml_path", 500), t."eml_file_path"),
+  "status" = 'FAILED-ACKNOWLEDGED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::text[], $4::text[]
+) AS v("id", "f0", "o_eml_path", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -1806,7 +2748,12 @@ FROM moved AS t;
 
 -- failed_callback: settle retry, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now() + make_interval(secs => $1::float8), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now() + make_interval(secs => $1::float8),
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1820,8 +2767,15 @@ FROM moved AS t;
 
 -- failed_callback: settle retry, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now() + make_interval(secs => v."delay"), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now() + make_interval(secs => v."delay"),
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
+) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -1835,7 +2789,12 @@ FROM moved AS t;
 
 -- failed_callback: settle dead, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1849,7 +2808,12 @@ FROM moved AS t;
 
 -- failed_callback: settle dead, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -1864,7 +2828,12 @@ FROM moved AS t;
 
 -- failed_callback: settle rejected, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1878,7 +2847,12 @@ FROM moved AS t;
 
 -- failed_callback: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -1893,7 +2867,12 @@ FROM moved AS t;
 
 -- failed_callback: settle skipped, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1907,7 +2886,12 @@ FROM moved AS t;
 
 -- failed_callback: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -1922,7 +2906,11 @@ FROM moved AS t;
 
 -- failed_callback: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now() + make_interval(secs => $1::float8),
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($2::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::integer
@@ -1936,8 +2924,14 @@ FROM moved AS t;
 
 -- failed_callback: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
-FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now() + make_interval(secs => v."delay"),
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
+FROM unnest(
+  ($1::text[])::varchar[], ($2::text[])::integer[], $3::float8[], $4::text[]
+) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM v."f0"
@@ -1951,7 +2945,10 @@ FROM moved AS t;
 
 -- failed_callback: settle released, uniform: [Ids, One(Fence(0)), One(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::integer
@@ -1965,7 +2962,10 @@ FROM moved AS t;
 
 -- failed_callback: settle released, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
 WITH moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -1979,7 +2979,13 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- failed_callback: extend: [Array(Id), Array(Fence(0))] -> Leases
-UPDATE "emails" AS t SET "updated_at" = CASE WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."updated_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "updated_at" = CASE
+    WHEN t."updated_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."updated_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::varchar[], ($2::text[])::integer[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
@@ -2011,7 +3017,10 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -2030,7 +3039,10 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -2054,7 +3066,12 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = now(), "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = now(),
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -2078,12 +3095,21 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."updated_at" < now() - interval '600 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'poison: its workers died several times while they delivered it, the last times alone', now()
+SELECT
+  t."id",
+  'FAILED',
+  'poison: its workers died several times while they delivered it, the last times alone',
+  now()
 FROM moved AS t)
 SELECT (t."id")::text
 FROM moved AS t;
@@ -2100,7 +3126,11 @@ WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = '9999-12-31 00:00:00', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = '9999-12-31 00:00:00',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -2111,7 +3141,17 @@ SELECT (t."id")::text
 FROM moved AS t;
 
 -- failed_callback: next due: [] -> Other
-SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint AS w
+SELECT (
+  COALESCE(
+    0 - (
+      CASE
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+        END
+    ),
+      0
+  )
+)::bigint AS w
 FROM "emails" AS t
 WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
   AND COALESCE(t."attempts", 0) < 5
@@ -2119,8 +3159,43 @@ ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT 1;
 
 -- failed_callback: lag: [] -> Other
-SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'FAILED' AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00') AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND COALESCE(t."attempts", 0) < 5 ORDER BY t."updated_at" LIMIT 1))::float8,
-  ((SELECT (CASE WHEN isfinite(t."updated_at") THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint END)::float8 / 1000000 FROM "emails" AS t WHERE t."status" = 'CALLING-FAILED-CALLBACK' ORDER BY t."updated_at" LIMIT 1))::float8;
+SELECT (
+  (
+    SELECT (
+      COALESCE(
+        CASE
+          WHEN isfinite(t."next_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+          END,
+          CASE
+            WHEN isfinite(t."created_at")
+              THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+            END
+      )
+    )::float8 / 1000000
+      FROM "emails" AS t
+      WHERE t."status" = 'FAILED'
+      AND (t."next_attempt_at" IS NULL OR t."next_attempt_at" < '9999-12-31 00:00:00')
+      AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+      AND COALESCE(t."attempts", 0) < 5
+      ORDER BY t."updated_at"
+      LIMIT 1
+  )
+)::float8,
+  (
+    (
+      SELECT (
+        CASE
+          WHEN isfinite(t."updated_at")
+            THEN floor(extract(epoch FROM now() - t."updated_at") * 1000000)::bigint
+          END
+      )::float8 / 1000000
+        FROM "emails" AS t
+        WHERE t."status" = 'CALLING-FAILED-CALLBACK'
+        ORDER BY t."updated_at"
+        LIMIT 1
+    )
+  )::float8;
 
 -- failed_callback: census SENT: as above
 
@@ -2168,7 +3243,10 @@ WHERE t."id" = ANY (($1::text[])::varchar[])
   AND t."status" IS NOT DISTINCT FROM 'CALLING-FAILED-CALLBACK'
 FOR UPDATE),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (
@@ -2183,11 +3261,22 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-FAILED-CALLBACK'
-  AND ($1::float8 IS NULL OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = now()
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = now()
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t.*),
 effect0 AS (

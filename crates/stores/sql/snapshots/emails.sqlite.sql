@@ -12,7 +12,21 @@ CREATE TABLE IF NOT EXISTS "emails" (
     updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     attempts INTEGER,
     next_attempt_at TEXT,
-    CHECK (status IN ('ACCEPTED', 'INTAKING', 'READY', 'PROCESSING', 'SENT', 'FAILED', 'INVALID', 'CALLING-SENT-CALLBACK', 'CALLING-FAILED-CALLBACK', 'SENT-ACKNOWLEDGED', 'FAILED-ACKNOWLEDGED'))
+    CHECK (
+      status IN (
+        'ACCEPTED',
+          'INTAKING',
+          'READY',
+          'PROCESSING',
+          'SENT',
+          'FAILED',
+          'INVALID',
+          'CALLING-SENT-CALLBACK',
+          'CALLING-FAILED-CALLBACK',
+          'SENT-ACKNOWLEDGED',
+          'FAILED-ACKNOWLEDGED'
+      )
+    )
 );
 
 -- create
@@ -29,25 +43,84 @@ CREATE TABLE IF NOT EXISTS email_statuses (
 CREATE INDEX IF NOT EXISTS idx_email_id ON email_statuses (email_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_intake_claim" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END), "id") WHERE "status" = 'ACCEPTED';
+CREATE INDEX IF NOT EXISTS "emails_intake_claim" ON "emails" (
+  (
+    CASE
+      WHEN typeof("updated_at") IN ('integer', 'real')
+      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END
+  ),
+    "id"
+)
+  WHERE "status" = 'ACCEPTED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_intake_lease" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END)) WHERE "status" = 'INTAKING';
+CREATE INDEX IF NOT EXISTS "emails_intake_lease" ON "emails" (
+  (
+    CASE
+      WHEN typeof("updated_at") IN ('integer', 'real')
+      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END
+  )
+)
+  WHERE "status" = 'INTAKING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_intake_spent5" ON "emails" ("id") WHERE "status" = 'ACCEPTED' AND COALESCE("attempts", 0) >= 5;
+CREATE INDEX IF NOT EXISTS "emails_intake_spent5" ON "emails" ("id")
+  WHERE "status" = 'ACCEPTED'
+  AND COALESCE("attempts", 0) >= 5;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_state" ON "emails" ("id") WHERE "status" = 'SENT' AND (CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000);
+CREATE INDEX IF NOT EXISTS "emails_sent_state" ON "emails" ("id")
+  WHERE "status" = 'SENT'
+  AND (
+    CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  );
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_silent_state" ON "emails" ("id") WHERE "status" = 'SENT' AND CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000;
+CREATE INDEX IF NOT EXISTS "emails_sent_silent_state" ON "emails" ("id")
+  WHERE "status" = 'SENT'
+  AND CASE
+  WHEN typeof("next_attempt_at") IN ('integer', 'real')
+  OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+  ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END >= 253402214400000;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_state" ON "emails" ("id") WHERE "status" = 'FAILED' AND (CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000);
+CREATE INDEX IF NOT EXISTS "emails_failed_state" ON "emails" ("id")
+  WHERE "status" = 'FAILED'
+  AND (
+    CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  );
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_silent_state" ON "emails" ("id") WHERE "status" = 'FAILED' AND CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000;
+CREATE INDEX IF NOT EXISTS "emails_failed_silent_state" ON "emails" ("id")
+  WHERE "status" = 'FAILED'
+  AND CASE
+  WHEN typeof("next_attempt_at") IN ('integer', 'real')
+  OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+  ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END >= 253402214400000;
 
 -- create
 CREATE INDEX IF NOT EXISTS "emails_accepted_state" ON "emails" ("id") WHERE "status" = 'ACCEPTED';
@@ -59,57 +132,300 @@ CREATE INDEX IF NOT EXISTS "emails_ready_state" ON "emails" ("id") WHERE "status
 CREATE INDEX IF NOT EXISTS "emails_invalid_state" ON "emails" ("id") WHERE "status" = 'INVALID';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_acknowledged_state" ON "emails" ("id") WHERE "status" = 'SENT-ACKNOWLEDGED';
+CREATE INDEX IF NOT EXISTS "emails_sent_acknowledged_state" ON "emails" ("id")
+  WHERE "status" = 'SENT-ACKNOWLEDGED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_acknowledged_state" ON "emails" ("id") WHERE "status" = 'FAILED-ACKNOWLEDGED';
+CREATE INDEX IF NOT EXISTS "emails_failed_acknowledged_state" ON "emails" ("id")
+  WHERE "status" = 'FAILED-ACKNOWLEDGED';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_send_claim" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END), "id") WHERE "status" = 'READY';
+CREATE INDEX IF NOT EXISTS "emails_send_claim" ON "emails" (
+  (
+    CASE
+      WHEN typeof("updated_at") IN ('integer', 'real')
+      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END
+  ),
+    "id"
+)
+  WHERE "status" = 'READY';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_send_lease" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END)) WHERE "status" = 'PROCESSING';
+CREATE INDEX IF NOT EXISTS "emails_send_lease" ON "emails" (
+  (
+    CASE
+      WHEN typeof("updated_at") IN ('integer', 'real')
+      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END
+  )
+)
+  WHERE "status" = 'PROCESSING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_send_spent5" ON "emails" ("id") WHERE "status" = 'READY' AND COALESCE("attempts", 0) >= 5;
+CREATE INDEX IF NOT EXISTS "emails_send_spent5" ON "emails" ("id")
+  WHERE "status" = 'READY'
+  AND COALESCE("attempts", 0) >= 5;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END), "id") WHERE "status" = 'SENT' AND (CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000);
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_claim" ON "emails" (
+  (
+    CASE
+      WHEN typeof("updated_at") IN ('integer', 'real')
+      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END
+  ),
+    "id"
+)
+  WHERE "status" = 'SENT'
+  AND (
+    CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  );
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_lease" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END)) WHERE "status" = 'CALLING-SENT-CALLBACK';
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_lease" ON "emails" (
+  (
+    CASE
+      WHEN typeof("updated_at") IN ('integer', 'real')
+      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END
+  )
+)
+  WHERE "status" = 'CALLING-SENT-CALLBACK';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_sent_callback_spent5" ON "emails" ("id") WHERE "status" = 'SENT' AND (CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND COALESCE("attempts", 0) >= 5;
+CREATE INDEX IF NOT EXISTS "emails_sent_callback_spent5" ON "emails" ("id")
+  WHERE "status" = 'SENT'
+  AND (
+    CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  )
+  AND COALESCE("attempts", 0) >= 5;
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_claim" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END), "id") WHERE "status" = 'FAILED' AND (CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000);
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_claim" ON "emails" (
+  (
+    CASE
+      WHEN typeof("updated_at") IN ('integer', 'real')
+      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END
+  ),
+    "id"
+)
+  WHERE "status" = 'FAILED'
+  AND (
+    CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  );
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_lease" ON "emails" ((CASE WHEN typeof("updated_at") IN ('integer', 'real') OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER) ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END)) WHERE "status" = 'CALLING-FAILED-CALLBACK';
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_lease" ON "emails" (
+  (
+    CASE
+      WHEN typeof("updated_at") IN ('integer', 'real')
+      OR "updated_at" NOT GLOB '*[^0-9]*' THEN CAST("updated_at" AS INTEGER)
+      ELSE CAST(round((julianday("updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END
+  )
+)
+  WHERE "status" = 'CALLING-FAILED-CALLBACK';
 
 -- create
-CREATE INDEX IF NOT EXISTS "emails_failed_callback_spent5" ON "emails" ("id") WHERE "status" = 'FAILED' AND (CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND COALESCE("attempts", 0) >= 5;
+CREATE INDEX IF NOT EXISTS "emails_failed_callback_spent5" ON "emails" ("id")
+  WHERE "status" = 'FAILED'
+  AND (
+    CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof("next_attempt_at") IN ('integer', 'real')
+      OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  )
+  AND COALESCE("attempts", 0) >= 5;
 
--- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: [] }
+-- intake: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path",
+--   "payload_path", "reason"], joined: [] }
 
 -- intake: claim 1, step 1: [Limit] -> Keys
 SELECT CAST(t."id" AS TEXT)
 FROM "emails" AS t
 WHERE t."status" = 'ACCEPTED'
-  AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  AND COALESCE(
+    CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END,
+      0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
   AND COALESCE(t."attempts", 0) < 5
-ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END, t."id"
+ORDER BY CASE
+  WHEN typeof(t."updated_at") IN ('integer', 'real')
+  OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+  ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END,
+  t."id"
 LIMIT ?1;
 
 -- intake: claim 1, step 2: [Held] -> Rows
-UPDATE "emails" AS t SET "status" = 'INTAKING', "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "status" = 'INTAKING',
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE
+    WHEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+    ) + 0 + 60000
+      THEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END + 1
+    ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    END
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CASE
+              WHEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+              ) + 0 + 60000
+                THEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END + 1
+              ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              END
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CASE
+            WHEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + 0 + 60000
+              THEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END + 1
+            ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            END
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
-RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT), CAST(COALESCE("attempts", 0) AS INTEGER), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("eml_file_path" AS BLOB)), 0) + COALESCE(length(CAST("payload_file_path" AS BLOB)), 0) + COALESCE(length(CAST("reason" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("eml_file_path" AS BLOB)) <= 65536 THEN "eml_file_path" END, CASE WHEN length(CAST("payload_file_path" AS BLOB)) <= 65536 THEN "payload_file_path" END, CASE WHEN length(CAST("reason" AS BLOB)) <= 65536 THEN "reason" END;
+RETURNING
+  CAST("id" AS TEXT),
+  CAST("version" AS TEXT),
+  CAST(COALESCE("attempts", 0) AS INTEGER),
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  CAST(
+    COALESCE(
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof("next_attempt_at") IN ('integer', 'real')
+          OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000,
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof("created_at") IN ('integer', 'real')
+            OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+            ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        ) * 1000
+    ) AS INTEGER
+  ),
+  CAST(
+    COALESCE(length(CAST("eml_file_path" AS BLOB)), 0)
+      + COALESCE(length(CAST("payload_file_path" AS BLOB)), 0)
+      + COALESCE(length(CAST("reason" AS BLOB)), 0) AS INTEGER
+  ),
+  CASE WHEN length(CAST("eml_file_path" AS BLOB)) <= 65536 THEN "eml_file_path" END,
+  CASE WHEN length(CAST("payload_file_path" AS BLOB)) <= 65536 THEN "payload_file_path" END,
+  CASE WHEN length(CAST("reason" AS BLOB)) <= 65536 THEN "reason" END;
 
 -- intake: claim 1, step 3: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INTAKING', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'INTAKING',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
@@ -119,7 +435,44 @@ FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: settle delivered, uniform, step 1: [One(Outcome("eml_path")), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(?1, t."eml_file_path"), "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(?1, t."eml_file_path"),
+  "status" = 'READY',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -127,13 +480,74 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle delivered, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'READY',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle delivered, each, step 1: [Rows([Id, Fence(0), Outcome("eml_path")])] -> Keys
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"), "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'o_eml_path' AS "o_eml_path" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"),
+  "status" = 'READY',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'o_eml_path' AS "o_eml_path" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -141,12 +555,80 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle delivered, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'READY',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle retry, uniform, step 1: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?2, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = ?2,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?3))
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS ?4
@@ -154,13 +636,84 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle retry, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'ACCEPTED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle retry, each, step 1: [Rows([Id, Fence(0), Delay, Reason])] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'delay' AS "delay",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -168,12 +721,54 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle retry, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'ACCEPTED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle dead, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = ?1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -181,13 +776,57 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'INVALID',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle dead, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -195,12 +834,54 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'INVALID',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle rejected, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = ?1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -208,13 +889,57 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'INVALID',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle rejected, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -222,12 +947,54 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'INVALID',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle skipped, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = ?1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -235,13 +1002,57 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'INVALID',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle skipped, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -249,12 +1060,78 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'INVALID',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -262,13 +1139,81 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle deferred, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'ACCEPTED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle deferred, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'delay' AS "delay" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -276,12 +1221,52 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle deferred, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'ACCEPTED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS ?2
@@ -289,12 +1274,49 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle released, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'ACCEPTED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
@@ -303,12 +1325,96 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: settle released, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'ACCEPTED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- intake: extend: [Rows([Id, Fence(0)])] -> Leases
-UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE
+    WHEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+    ) + 0 + 60000
+      THEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END + 1
+    ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    END
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CASE
+              WHEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+              ) + 0 + 60000
+                THEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END + 1
+              ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              END
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CASE
+            WHEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + 0 + 60000
+              THEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END + 1
+            ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            END
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
@@ -316,110 +1422,367 @@ WHERE t."id" = v."id"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
 
 -- intake: stamp: [Limit] -> Keys
-UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET "updated_at" = CASE
+  WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+  OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+    THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+    THEN strftime(
+      '%Y-%m-%d %H:%M:%f',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+  ELSE strftime(
+    '%Y-%m-%dT%H:%M:%fZ',
+      (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+      'unixepoch'
+  )
+  END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'INTAKING'
-  AND (t."updated_at" IS NOT NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+  AND (
+    t."updated_at" IS NOT NULL
+      AND CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+  )
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
 
 -- intake: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS TEXT)
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v CROSS JOIN "emails" AS t
+FROM (
+  SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+) AS v CROSS
+  JOIN "emails" AS t
 WHERE t."id" = v."id"
   AND +t."status" = 'INTAKING'
   AND CAST(t."version" AS TEXT) IS v."f0"
-  AND (CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000) IS NOT TRUE;
+  AND (
+    CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+  ) IS NOT TRUE;
 
 -- intake: look for expired leases: [Limit] -> Other
-SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT), CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
+SELECT
+  CAST(t."id" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END,
+  5
 FROM "emails" AS t
 WHERE t."status" = 'INTAKING'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
-ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+ORDER BY CASE
+  WHEN typeof(t."updated_at") IN ('integer', 'real')
+  OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+  ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END
 LIMIT ?1;
 
 -- intake: reclaim, free, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'INTAKING'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- intake: reclaim, free, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: reclaim, spared, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'INTAKING'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- intake: reclaim, spared, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: reclaim, spared, step 3: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/intake', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+SELECT
+  'emails/intake',
+  CAST(value AS TEXT),
+  1,
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
 ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
 
 -- intake: reclaim, charged, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = 'lease expired: the worker that held it is gone',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'INTAKING'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- intake: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'ACCEPTED',
+  'lease expired: the worker that held it is gone',
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: reclaim, charged, step 3: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/intake', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+SELECT
+  'emails/intake',
+  CAST(value AS TEXT),
+  1,
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
 ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
 
 -- intake: reclaim, dead, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'INVALID', "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'INVALID',
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = 'poison: its workers died several times while they delivered it, the last times alone',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'INTAKING'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- intake: reclaim, dead, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', 'poison: its workers died several times while they delivered it, the last times alone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'INVALID',
+  'poison: its workers died several times while they delivered it, the last times alone',
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: reclaim, dead, step 3: [Held] -> Nothing
-DELETE FROM postrider_crashes WHERE place = 'emails/intake' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+DELETE
+  FROM postrider_crashes
+  WHERE place = 'emails/intake'
+  AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: spent, step 1: [Limit] -> Keys
-UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'INVALID', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "reason" = COALESCE(t."reason", 'attempts spent'),
+  "status" = 'INVALID',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
@@ -430,37 +1793,184 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: spent, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'INVALID', 'attempts spent', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'INVALID',
+  'attempts spent',
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000), 0) AS INTEGER) AS w
+SELECT CAST(
+  COALESCE(
+    0 - (
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000
+    ),
+      0
+  ) AS INTEGER
+) AS w
 FROM "emails" AS t
 WHERE t."status" = 'ACCEPTED'
   AND COALESCE(t."attempts", 0) < 5
-ORDER BY COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0)
+ORDER BY COALESCE(
+  CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END,
+    0
+)
 LIMIT 1;
 
 -- intake: lag: [] -> Other
-SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000)) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'ACCEPTED' AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."attempts", 0) < 5 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
-  (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'INTAKING' ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
+SELECT (
+  SELECT (
+    COALESCE(
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000,
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        ) * 1000
+    )
+  ) / 1000000.0
+    FROM "emails" AS t
+    WHERE t."status" = 'ACCEPTED'
+    AND COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        0
+    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    AND COALESCE(t."attempts", 0) < 5
+    ORDER BY CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END
+    LIMIT 1
+),
+  (
+    SELECT (
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."updated_at") IN ('integer', 'real')
+          OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000
+    ) / 1000000.0
+      FROM "emails" AS t
+      WHERE t."status" = 'INTAKING'
+      ORDER BY CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END
+      LIMIT 1
+  );
 
 -- intake: census SENT: [] -> Other
 SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "emails" AS t
+    WHERE t."status" = 'SENT'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    LIMIT 10001
+) AS counted;
 
 -- intake: census SENT_SILENT: [] -> Other
 SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "emails" AS t
+    WHERE t."status" = 'SENT'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000
+    LIMIT 10001
+) AS counted;
 
 -- intake: census FAILED: [] -> Other
 SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "emails" AS t
+    WHERE t."status" = 'FAILED'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    LIMIT 10001
+) AS counted;
 
 -- intake: census FAILED_SILENT: [] -> Other
 SELECT CAST(COUNT(*) AS INTEGER)
-FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000 LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "emails" AS t
+    WHERE t."status" = 'FAILED'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000
+    LIMIT 10001
+) AS counted;
 
 -- intake: census ACCEPTED: [] -> Other
 SELECT CAST(COUNT(*) AS INTEGER)
@@ -499,7 +2009,43 @@ SELECT CAST(COUNT(*) AS INTEGER)
 FROM (SELECT 1 AS one FROM "emails" AS t WHERE t."status" = 'FAILED-ACKNOWLEDGED' LIMIT 10001) AS counted;
 
 -- intake: requeue ids INVALID, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
@@ -509,90 +2055,496 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: requeue ids INVALID, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: requeue ids SENT_SILENT, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
-  AND +t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000)
+  AND +t."status" = 'SENT'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000)
 RETURNING CAST("id" AS TEXT);
 
 -- intake: requeue ids SENT_SILENT, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: requeue ids FAILED_SILENT, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
-  AND +t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000)
+  AND +t."status" = 'FAILED'
+    AND CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END >= 253402214400000)
 RETURNING CAST("id" AS TEXT);
 
 -- intake: requeue ids FAILED_SILENT, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: requeue state INVALID, step 1: [Since, Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'INVALID'
-  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+  AND (
+    ?1 IS NULL
+      OR CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."created_at") IN ('integer', 'real')
+      OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+  )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
 
 -- intake: requeue state INVALID, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: requeue state SENT_SILENT, step 1: [Since, Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
-WHERE t."status" = 'SENT' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000
-  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+WHERE t."status" = 'SENT'
+  AND CASE
+  WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+  OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+  ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END >= 253402214400000
+  AND (
+    ?1 IS NULL
+      OR CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."created_at") IN ('integer', 'real')
+      OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+  )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
 
 -- intake: requeue state SENT_SILENT, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: requeue state FAILED_SILENT, step 1: [Since, Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
-WHERE t."status" = 'FAILED' AND CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= 253402214400000
-  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+WHERE t."status" = 'FAILED'
+  AND CASE
+  WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+  OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+  ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END >= 253402214400000
+  AND (
+    ?1 IS NULL
+      OR CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."created_at") IN ('integer', 'real')
+      OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+  )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
 
 -- intake: requeue state FAILED_SILENT, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: release ids INTAKING, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
@@ -602,55 +2554,320 @@ RETURNING CAST("id" AS TEXT);
 
 -- intake: release ids INTAKING, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- intake: release state INTAKING, step 1: [Since, Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'INTAKING'
-  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+  AND (
+    ?1 IS NULL
+      OR CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."created_at") IN ('integer', 'real')
+      OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+  )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
 
 -- intake: release state INTAKING, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason", "results"], joined: [] }
+-- send: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path",
+--   "payload_path", "reason", "results"], joined: [] }
 
 -- send: claim 1, step 1: [Limit] -> Keys
 SELECT CAST(t."id" AS TEXT)
 FROM "emails" AS t
 WHERE t."status" = 'READY'
-  AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  AND COALESCE(
+    CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END,
+      0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
   AND COALESCE(t."attempts", 0) < 5
-ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END, t."id"
+ORDER BY CASE
+  WHEN typeof(t."updated_at") IN ('integer', 'real')
+  OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+  ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END,
+  t."id"
 LIMIT ?1;
 
 -- send: claim 1, step 2: [Held] -> Rows
-UPDATE "emails" AS t SET "status" = 'PROCESSING', "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "status" = 'PROCESSING',
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE
+    WHEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+    ) + 0 + 60000
+      THEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END + 1
+    ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    END
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CASE
+              WHEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+              ) + 0 + 60000
+                THEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END + 1
+              ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              END
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CASE
+            WHEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + 0 + 60000
+              THEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END + 1
+            ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            END
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
-RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT), CAST(COALESCE("attempts", 0) AS INTEGER), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("eml_file_path" AS BLOB)), 0) + COALESCE(length(CAST("payload_file_path" AS BLOB)), 0) + COALESCE(length(CAST("reason" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("eml_file_path" AS BLOB)) <= 65536 THEN "eml_file_path" END, CASE WHEN length(CAST("payload_file_path" AS BLOB)) <= 65536 THEN "payload_file_path" END, CASE WHEN length(CAST("reason" AS BLOB)) <= 65536 THEN "reason" END, (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'emails' AND r.row_id = CAST("emails"."id" AS TEXT));
+RETURNING
+  CAST("id" AS TEXT),
+  CAST("version" AS TEXT),
+  CAST(COALESCE("attempts", 0) AS INTEGER),
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  CAST(
+    COALESCE(
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof("next_attempt_at") IN ('integer', 'real')
+          OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000,
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof("created_at") IN ('integer', 'real')
+            OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+            ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        ) * 1000
+    ) AS INTEGER
+  ),
+  CAST(
+    COALESCE(length(CAST("eml_file_path" AS BLOB)), 0)
+      + COALESCE(length(CAST("payload_file_path" AS BLOB)), 0)
+      + COALESCE(length(CAST("reason" AS BLOB)), 0) AS INTEGER
+  ),
+  CASE WHEN length(CAST("eml_file_path" AS BLOB)) <= 65536 THEN "eml_file_path" END,
+  CASE WHEN length(CAST("payload_file_path" AS BLOB)) <= 65536 THEN "payload_file_path" END,
+  CASE WHEN length(CAST("reason" AS BLOB)) <= 65536 THEN "reason" END,
+  (
+    SELECT r.results
+      FROM postrider_recipients AS r
+      WHERE r.source = 'emails'
+      AND r.row_id = CAST("emails"."id" AS TEXT)
+  );
 
 -- send: claim 1, step 3: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'PROCESSING', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'PROCESSING',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- send: load: [Ids] -> Other
-SELECT CAST(t."id" AS TEXT), t."eml_file_path", t."payload_file_path", t."reason", (SELECT r.results FROM postrider_recipients AS r WHERE r.source = 'emails' AND r.row_id = CAST(t."id" AS TEXT))
+SELECT
+  CAST(t."id" AS TEXT),
+  t."eml_file_path",
+  t."payload_file_path",
+  t."reason",
+  (
+    SELECT r.results
+      FROM postrider_recipients AS r
+      WHERE r.source = 'emails'
+      AND r.row_id = CAST(t."id" AS TEXT)
+  )
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- send: settle delivered, uniform, step 1: [One(Outcome("eml_path")), One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(?1, t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = ?2, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(?1, t."eml_file_path"),
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = ?2,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?3))
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS ?4
@@ -658,13 +2875,75 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle delivered, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle delivered, each, step 1: [Rows([Id, Fence(0), Outcome("eml_path"), Reason])] -> Keys
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'o_eml_path' AS "o_eml_path", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"),
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'o_eml_path' AS "o_eml_path",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -672,13 +2951,78 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle delivered, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'SENT',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle delivered, remembering, step 1: [Rows([Id, Fence(0), Outcome("eml_path"), Reason])] -> Keys
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"), "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'o_eml_path' AS "o_eml_path", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"),
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'o_eml_path' AS "o_eml_path",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -686,23 +3030,98 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle delivered, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'SENT',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle delivered, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT 'emails', CAST(t."id" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
-FROM "emails" AS t JOIN (SELECT value->>'o_remembered_recipients' AS "o_remembered_recipients", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+FROM "emails" AS t
+  JOIN (
+    SELECT
+      value->>'o_remembered_recipients' AS "o_remembered_recipients",
+      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- send: settle delivered, remembering, step 4: [Held] -> Nothing
 DELETE FROM postrider_recipients AS r
-WHERE r.source = 'emails' AND r.row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1)) AND r.results NOT LIKE '%"refused"%';
+WHERE r.source = 'emails'
+  AND r.row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
+  AND r.results NOT LIKE '%"refused"%';
 
 -- send: settle retry, uniform, step 1: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = ?2, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = ?2,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?3))
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS ?4
@@ -710,13 +3129,84 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle retry, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'READY',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle retry, each, step 1: [Rows([Id, Fence(0), Delay, Reason])] -> Keys
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'delay' AS "delay",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -724,13 +3214,87 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle retry, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'READY',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle retry, remembering, step 1: [Rows([Id, Fence(0), Delay, Reason])] -> Keys
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'delay' AS "delay",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -738,19 +3302,82 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle retry, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'READY',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle retry, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT 'emails', CAST(t."id" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
-FROM "emails" AS t JOIN (SELECT value->>'o_remembered_recipients' AS "o_remembered_recipients", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+FROM "emails" AS t
+  JOIN (
+    SELECT
+      value->>'o_remembered_recipients' AS "o_remembered_recipients",
+      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- send: settle dead, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = ?1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = ?1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -758,13 +3385,73 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle dead, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -772,13 +3459,76 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'FAILED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle dead, remembering, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -786,19 +3536,82 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle dead, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'FAILED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle dead, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT 'emails', CAST(t."id" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
-FROM "emails" AS t JOIN (SELECT value->>'o_remembered_recipients' AS "o_remembered_recipients", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+FROM "emails" AS t
+  JOIN (
+    SELECT
+      value->>'o_remembered_recipients' AS "o_remembered_recipients",
+      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- send: settle rejected, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = ?1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = ?1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -806,13 +3619,73 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle rejected, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -820,13 +3693,76 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'FAILED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle rejected, remembering, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -834,19 +3770,82 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle rejected, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'FAILED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle rejected, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT 'emails', CAST(t."id" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
-FROM "emails" AS t JOIN (SELECT value->>'o_remembered_recipients' AS "o_remembered_recipients", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+FROM "emails" AS t
+  JOIN (
+    SELECT
+      value->>'o_remembered_recipients' AS "o_remembered_recipients",
+      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- send: settle skipped, uniform, step 1: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = ?1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = ?1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -854,13 +3853,73 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle skipped, each, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -868,13 +3927,76 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'FAILED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle skipped, remembering, step 1: [Rows([Id, Fence(0), Reason])] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'reason' AS "reason" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'reason' AS "reason" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -882,19 +4004,90 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle skipped, remembering, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'FAILED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle skipped, remembering, step 3: [Rows([Outcome("remembered_recipients"), Id]), Held] -> Nothing
 INSERT INTO postrider_recipients (source, row_id, results, changed_at)
 SELECT 'emails', CAST(t."id" AS TEXT), v."o_remembered_recipients", strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
-FROM "emails" AS t JOIN (SELECT value->>'o_remembered_recipients' AS "o_remembered_recipients", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+FROM "emails" AS t
+  JOIN (
+    SELECT
+      value->>'o_remembered_recipients' AS "o_remembered_recipients",
+      CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
 ON CONFLICT (source, row_id) DO UPDATE SET results = excluded.results, changed_at = excluded.changed_at;
 
 -- send: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -902,13 +4095,81 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle deferred, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'READY',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle deferred, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'delay' AS "delay" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -916,12 +4177,52 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle deferred, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'READY',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS ?2
@@ -929,12 +4230,49 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle released, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'READY',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
-UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -943,12 +4281,96 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: settle released, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'READY',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- send: extend: [Rows([Id, Fence(0)])] -> Leases
-UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE
+    WHEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+    ) + 0 + 60000
+      THEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END + 1
+    ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    END
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CASE
+              WHEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+              ) + 0 + 60000
+                THEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END + 1
+              ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              END
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CASE
+            WHEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + 0 + 60000
+              THEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END + 1
+            ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            END
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
@@ -956,110 +4378,400 @@ WHERE t."id" = v."id"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
 
 -- send: stamp: [Limit] -> Keys
-UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET "updated_at" = CASE
+  WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+  OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+    THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+    THEN strftime(
+      '%Y-%m-%d %H:%M:%f',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+  ELSE strftime(
+    '%Y-%m-%dT%H:%M:%fZ',
+      (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+      'unixepoch'
+  )
+  END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'PROCESSING'
-  AND (t."updated_at" IS NOT NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+  AND (
+    t."updated_at" IS NOT NULL
+      AND CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+  )
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
 
 -- send: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS TEXT)
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v CROSS JOIN "emails" AS t
+FROM (
+  SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+) AS v CROSS
+  JOIN "emails" AS t
 WHERE t."id" = v."id"
   AND +t."status" = 'PROCESSING'
   AND CAST(t."version" AS TEXT) IS v."f0"
-  AND (CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000) IS NOT TRUE;
+  AND (
+    CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+  ) IS NOT TRUE;
 
 -- send: look for expired leases: [Limit] -> Other
-SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT), CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
+SELECT
+  CAST(t."id" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END,
+  5
 FROM "emails" AS t
 WHERE t."status" = 'PROCESSING'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
-ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+ORDER BY CASE
+  WHEN typeof(t."updated_at") IN ('integer', 'real')
+  OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+  ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END
 LIMIT ?1;
 
 -- send: reclaim, free, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'PROCESSING'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- send: reclaim, free, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'READY',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- send: reclaim, spared, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'PROCESSING'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- send: reclaim, spared, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'READY',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- send: reclaim, spared, step 3: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/send', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+SELECT
+  'emails/send',
+  CAST(value AS TEXT),
+  1,
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
 ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
 
 -- send: reclaim, charged, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'READY', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "reason" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "reason" = 'lease expired: the worker that held it is gone',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'PROCESSING'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- send: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'READY',
+  'lease expired: the worker that held it is gone',
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- send: reclaim, charged, step 3: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/send', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+SELECT
+  'emails/send',
+  CAST(value AS TEXT),
+  1,
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
 ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
 
 -- send: reclaim, dead, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "reason" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "reason" = 'poison: its workers died several times while they delivered it, the last times alone',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'PROCESSING'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- send: reclaim, dead, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'poison: its workers died several times while they delivered it, the last times alone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  'poison: its workers died several times while they delivered it, the last times alone',
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- send: reclaim, dead, step 3: [Held] -> Nothing
-DELETE FROM postrider_crashes WHERE place = 'emails/send' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+DELETE
+  FROM postrider_crashes
+  WHERE place = 'emails/send'
+  AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- send: spent, step 1: [Limit] -> Keys
-UPDATE "emails" AS t SET "reason" = COALESCE(t."reason", 'attempts spent'), "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "reason" = COALESCE(t."reason", 'attempts spent'),
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
@@ -1070,21 +4782,114 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: spent, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'attempts spent', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  'attempts spent',
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- send: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000), 0) AS INTEGER) AS w
+SELECT CAST(
+  COALESCE(
+    0 - (
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000
+    ),
+      0
+  ) AS INTEGER
+) AS w
 FROM "emails" AS t
 WHERE t."status" = 'READY'
   AND COALESCE(t."attempts", 0) < 5
-ORDER BY COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0)
+ORDER BY COALESCE(
+  CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END,
+    0
+)
 LIMIT 1;
 
 -- send: lag: [] -> Other
-SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000)) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'READY' AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."attempts", 0) < 5 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
-  (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'PROCESSING' ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
+SELECT (
+  SELECT (
+    COALESCE(
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000,
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        ) * 1000
+    )
+  ) / 1000000.0
+    FROM "emails" AS t
+    WHERE t."status" = 'READY'
+    AND COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        0
+    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    AND COALESCE(t."attempts", 0) < 5
+    ORDER BY CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END
+    LIMIT 1
+),
+  (
+    SELECT (
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."updated_at") IN ('integer', 'real')
+          OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000
+    ) / 1000000.0
+      FROM "emails" AS t
+      WHERE t."status" = 'PROCESSING'
+      ORDER BY CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END
+      LIMIT 1
+  );
 
 -- send: census SENT: as above
 
@@ -1125,7 +4930,25 @@ SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.
 -- send: requeue state FAILED_SILENT: as above
 
 -- send: release ids PROCESSING, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
@@ -1135,45 +4958,269 @@ RETURNING CAST("id" AS TEXT);
 
 -- send: release ids PROCESSING, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'READY',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- send: release state PROCESSING, step 1: [Since, Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'READY', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'READY',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'PROCESSING'
-  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+  AND (
+    ?1 IS NULL
+      OR CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."created_at") IN ('integer', 'real')
+      OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+  )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
 
 -- send: release state PROCESSING, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'READY', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'READY',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
+-- sent_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields:
+--   ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- sent_callback: claim 1, step 1: [Limit] -> Keys
 SELECT CAST(t."id" AS TEXT)
 FROM "emails" AS t
-WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
-  AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+WHERE t."status" = 'SENT'
+  AND (
+    CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  )
+  AND COALESCE(
+    CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END,
+      0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
   AND COALESCE(t."attempts", 0) < 5
-ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END, t."id"
+ORDER BY CASE
+  WHEN typeof(t."updated_at") IN ('integer', 'real')
+  OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+  ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END,
+  t."id"
 LIMIT ?1;
 
 -- sent_callback: claim 1, step 2: [Held] -> Rows
-UPDATE "emails" AS t SET "status" = 'CALLING-SENT-CALLBACK', "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "status" = 'CALLING-SENT-CALLBACK',
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE
+    WHEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+    ) + 0 + 60000
+      THEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END + 1
+    ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    END
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CASE
+              WHEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+              ) + 0 + 60000
+                THEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END + 1
+              ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              END
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CASE
+            WHEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + 0 + 60000
+              THEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END + 1
+            ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            END
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
-RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT), CAST(COALESCE("attempts", 0) AS INTEGER), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("eml_file_path" AS BLOB)), 0) + COALESCE(length(CAST("payload_file_path" AS BLOB)), 0) + COALESCE(length(CAST("reason" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("eml_file_path" AS BLOB)) <= 65536 THEN "eml_file_path" END, CASE WHEN length(CAST("payload_file_path" AS BLOB)) <= 65536 THEN "payload_file_path" END, CASE WHEN length(CAST("reason" AS BLOB)) <= 65536 THEN "reason" END;
+RETURNING
+  CAST("id" AS TEXT),
+  CAST("version" AS TEXT),
+  CAST(COALESCE("attempts", 0) AS INTEGER),
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  CAST(
+    COALESCE(
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof("next_attempt_at") IN ('integer', 'real')
+          OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000,
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof("created_at") IN ('integer', 'real')
+            OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+            ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        ) * 1000
+    ) AS INTEGER
+  ),
+  CAST(
+    COALESCE(length(CAST("eml_file_path" AS BLOB)), 0)
+      + COALESCE(length(CAST("payload_file_path" AS BLOB)), 0)
+      + COALESCE(length(CAST("reason" AS BLOB)), 0) AS INTEGER
+  ),
+  CASE WHEN length(CAST("eml_file_path" AS BLOB)) <= 65536 THEN "eml_file_path" END,
+  CASE WHEN length(CAST("payload_file_path" AS BLOB)) <= 65536 THEN "payload_file_path" END,
+  CASE WHEN length(CAST("reason" AS BLOB)) <= 65536 THEN "reason" END;
 
 -- sent_callback: claim 1, step 3: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'CALLING-SENT-CALLBACK', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'CALLING-SENT-CALLBACK',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
@@ -1183,12 +5230,123 @@ FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: join: [Ids] -> Other
-SELECT CAST(t."id" AS TEXT), (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - CAST((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1)) IN ('integer', 'real') OR (SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1) NOT GLOB '*[^0-9]*' THEN CAST((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1) AS INTEGER) ELSE CAST(round((julianday((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'SENT' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')), 0) ORDER BY h."id" LIMIT 1)) - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000 AS INTEGER)), CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+SELECT
+  CAST(t."id" AS TEXT),
+  (
+    CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - CAST(
+      (
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof(
+              (
+                SELECT h."created_at"
+                  FROM "email_statuses" AS h
+                  WHERE h."email_id" = t."id"
+                  AND h."status" = 'SENT'
+                  AND h."id" > COALESCE(
+                    (
+                      SELECT MAX(o."id")
+                        FROM "email_statuses" AS o
+                        WHERE o."email_id" = t."id"
+                        AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
+                    ),
+                      0
+                  )
+                  ORDER BY h."id"
+                  LIMIT 1
+              )
+            ) IN ('integer', 'real')
+            OR (
+              SELECT h."created_at"
+                FROM "email_statuses" AS h
+                WHERE h."email_id" = t."id"
+                AND h."status" = 'SENT'
+                AND h."id" > COALESCE(
+                  (
+                    SELECT MAX(o."id")
+                      FROM "email_statuses" AS o
+                      WHERE o."email_id" = t."id"
+                      AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
+                  ),
+                    0
+                )
+                ORDER BY h."id"
+                LIMIT 1
+            ) NOT GLOB '*[^0-9]*'
+              THEN CAST(
+                (
+                  SELECT h."created_at"
+                    FROM "email_statuses" AS h
+                    WHERE h."email_id" = t."id"
+                    AND h."status" = 'SENT'
+                    AND h."id" > COALESCE(
+                      (
+                        SELECT MAX(o."id")
+                          FROM "email_statuses" AS o
+                          WHERE o."email_id" = t."id"
+                          AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
+                      ),
+                        0
+                    )
+                    ORDER BY h."id"
+                    LIMIT 1
+                ) AS INTEGER
+              )
+            ELSE CAST(
+              round(
+                (
+                  julianday(
+                    (
+                      SELECT h."created_at"
+                        FROM "email_statuses" AS h
+                        WHERE h."email_id" = t."id"
+                        AND h."status" = 'SENT'
+                        AND h."id" > COALESCE(
+                          (
+                            SELECT MAX(o."id")
+                              FROM "email_statuses" AS o
+                              WHERE o."email_id" = t."id"
+                              AND o."status" NOT IN ('CALLING-SENT-CALLBACK', 'SENT')
+                          ),
+                            0
+                        )
+                        ORDER BY h."id"
+                        LIMIT 1
+                    )
+                  ) - 2440587.5
+                ) * 86400000.0
+              ) AS INTEGER
+            )
+            END
+        ) * 1000
+      ) / 1000 AS INTEGER
+    )
+  ),
+  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: settle delivered, uniform, step 1: [One(Outcome("eml_path")), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(?1, t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(?1, t."eml_file_path"),
+  "status" = 'SENT-ACKNOWLEDGED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -1196,13 +5354,56 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle delivered, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT-ACKNOWLEDGED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT-ACKNOWLEDGED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle delivered, each, step 1: [Rows([Id, Fence(0), Outcome("eml_path")])] -> Keys
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"), "status" = 'SENT-ACKNOWLEDGED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'o_eml_path' AS "o_eml_path" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"),
+  "status" = 'SENT-ACKNOWLEDGED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'o_eml_path' AS "o_eml_path" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -1210,12 +5411,79 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle delivered, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT-ACKNOWLEDGED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'SENT-ACKNOWLEDGED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle retry, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -1223,13 +5491,82 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle retry, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle retry, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'delay' AS "delay" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -1237,12 +5574,60 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle retry, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'SENT',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?2
@@ -1250,12 +5635,57 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
@@ -1264,12 +5694,60 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'SENT',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?2
@@ -1277,12 +5755,57 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
@@ -1291,12 +5814,60 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'SENT',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?2
@@ -1304,12 +5875,57 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
@@ -1318,12 +5934,78 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'SENT',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -1331,13 +6013,81 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle deferred, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle deferred, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'delay' AS "delay" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -1345,12 +6095,52 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle deferred, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'SENT',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?2
@@ -1358,12 +6148,49 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle released, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
@@ -1372,12 +6199,96 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: settle released, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'SENT',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- sent_callback: extend: [Rows([Id, Fence(0)])] -> Leases
-UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE
+    WHEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+    ) + 0 + 60000
+      THEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END + 1
+    ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    END
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CASE
+              WHEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+              ) + 0 + 60000
+                THEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END + 1
+              ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              END
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CASE
+            WHEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + 0 + 60000
+              THEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END + 1
+            ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            END
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
@@ -1385,135 +6296,532 @@ WHERE t."id" = v."id"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
 
 -- sent_callback: stamp: [Limit] -> Keys
-UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET "updated_at" = CASE
+  WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+  OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+    THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+    THEN strftime(
+      '%Y-%m-%d %H:%M:%f',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+  ELSE strftime(
+    '%Y-%m-%dT%H:%M:%fZ',
+      (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+      'unixepoch'
+  )
+  END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-SENT-CALLBACK'
-  AND (t."updated_at" IS NOT NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+  AND (
+    t."updated_at" IS NOT NULL
+      AND CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+  )
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS TEXT)
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v CROSS JOIN "emails" AS t
+FROM (
+  SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+) AS v CROSS
+  JOIN "emails" AS t
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-SENT-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
-  AND (CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000) IS NOT TRUE;
+  AND (
+    CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+  ) IS NOT TRUE;
 
 -- sent_callback: look for expired leases: [Limit] -> Other
-SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT), CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
+SELECT
+  CAST(t."id" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END,
+  5
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-SENT-CALLBACK'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
-ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+ORDER BY CASE
+  WHEN typeof(t."updated_at") IN ('integer', 'real')
+  OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+  ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END
 LIMIT ?1;
 
 -- sent_callback: reclaim, free, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-SENT-CALLBACK'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: reclaim, free, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: reclaim, spared, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-SENT-CALLBACK'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: reclaim, spared, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: reclaim, spared, step 3: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/sent_callback', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+SELECT
+  'emails/sent_callback',
+  CAST(value AS TEXT),
+  1,
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
 ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
 
 -- sent_callback: reclaim, charged, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-SENT-CALLBACK'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  'lease expired: the worker that held it is gone',
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: reclaim, charged, step 3: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/sent_callback', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+SELECT
+  'emails/sent_callback',
+  CAST(value AS TEXT),
+  1,
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
 ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
 
 -- sent_callback: reclaim, dead, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-SENT-CALLBACK'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: reclaim, dead, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', 'poison: its workers died several times while they delivered it, the last times alone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  'poison: its workers died several times while they delivered it, the last times alone',
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: reclaim, dead, step 3: [Held] -> Nothing
-DELETE FROM postrider_crashes WHERE place = 'emails/sent_callback' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+DELETE
+  FROM postrider_crashes
+  WHERE place = 'emails/sent_callback'
+  AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: spent, step 1: [Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
-WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
+WHERE t."status" = 'SENT'
+  AND (
+    CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  )
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: spent, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', 'attempts spent', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  'attempts spent',
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000), 0) AS INTEGER) AS w
+SELECT CAST(
+  COALESCE(
+    0 - (
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000
+    ),
+      0
+  ) AS INTEGER
+) AS w
 FROM "emails" AS t
-WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
+WHERE t."status" = 'SENT'
+  AND (
+    CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  )
   AND COALESCE(t."attempts", 0) < 5
-ORDER BY COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0)
+ORDER BY COALESCE(
+  CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END,
+    0
+)
 LIMIT 1;
 
 -- sent_callback: lag: [] -> Other
-SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000)) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'SENT' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."attempts", 0) < 5 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
-  (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'CALLING-SENT-CALLBACK' ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
+SELECT (
+  SELECT (
+    COALESCE(
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000,
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        ) * 1000
+    )
+  ) / 1000000.0
+    FROM "emails" AS t
+    WHERE t."status" = 'SENT'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    AND COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        0
+    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    AND COALESCE(t."attempts", 0) < 5
+    ORDER BY CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END
+    LIMIT 1
+),
+  (
+    SELECT (
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."updated_at") IN ('integer', 'real')
+          OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000
+    ) / 1000000.0
+      FROM "emails" AS t
+      WHERE t."status" = 'CALLING-SENT-CALLBACK'
+      ORDER BY CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END
+      LIMIT 1
+  );
 
 -- sent_callback: census SENT: as above
 
@@ -1542,7 +6850,42 @@ SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.
 -- sent_callback: census FAILED-ACKNOWLEDGED: as above
 
 -- sent_callback: requeue ids INVALID, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
@@ -1552,7 +6895,26 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: requeue ids INVALID, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
@@ -1561,18 +6923,98 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- sent_callback: requeue ids FAILED_SILENT: as above
 
 -- sent_callback: requeue state INVALID, step 1: [Since, Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'ACCEPTED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = 0, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'ACCEPTED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = 0,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'INVALID'
-  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+  AND (
+    ?1 IS NULL
+      OR CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."created_at") IN ('integer', 'real')
+      OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+  )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: requeue state INVALID, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'ACCEPTED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'ACCEPTED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
@@ -1581,7 +7023,25 @@ WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 -- sent_callback: requeue state FAILED_SILENT: as above
 
 -- sent_callback: release ids CALLING-SENT-CALLBACK, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
@@ -1591,57 +7051,392 @@ RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: release ids CALLING-SENT-CALLBACK, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- sent_callback: release state CALLING-SENT-CALLBACK, step 1: [Since, Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'SENT', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'SENT',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-SENT-CALLBACK'
-  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+  AND (
+    ?1 IS NULL
+      OR CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."created_at") IN ('integer', 'real')
+      OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+  )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
 
 -- sent_callback: release state CALLING-SENT-CALLBACK, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'SENT', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'SENT',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
--- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields: ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
+-- failed_callback: layout Layout { integer_id: false, fences: 1, claim_time: None, pool: 7, fields:
+--   ["eml_path", "payload_path", "reason"], joined: ["history.reached", "clock"] }
 
 -- failed_callback: claim 1, step 1: [Limit] -> Keys
 SELECT CAST(t."id" AS TEXT)
 FROM "emails" AS t
-WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
-  AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+WHERE t."status" = 'FAILED'
+  AND (
+    CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  )
+  AND COALESCE(
+    CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END,
+      0
+  ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
   AND COALESCE(t."attempts", 0) < 5
-ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END, t."id"
+ORDER BY CASE
+  WHEN typeof(t."updated_at") IN ('integer', 'real')
+  OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+  ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END,
+  t."id"
 LIMIT ?1;
 
 -- failed_callback: claim 1, step 2: [Held] -> Rows
-UPDATE "emails" AS t SET "status" = 'CALLING-FAILED-CALLBACK', "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "status" = 'CALLING-FAILED-CALLBACK',
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE
+    WHEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+    ) + 0 + 60000
+      THEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END + 1
+    ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    END
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CASE
+              WHEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+              ) + 0 + 60000
+                THEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END + 1
+              ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              END
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CASE
+            WHEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + 0 + 60000
+              THEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END + 1
+            ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            END
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
-RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT), CAST(COALESCE("attempts", 0) AS INTEGER), NULL, NULL, NULL, NULL, NULL, NULL, CAST(COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("next_attempt_at") IN ('integer', 'real') OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER) ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof("created_at") IN ('integer', 'real') OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER) ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) AS INTEGER), CAST(COALESCE(length(CAST("eml_file_path" AS BLOB)), 0) + COALESCE(length(CAST("payload_file_path" AS BLOB)), 0) + COALESCE(length(CAST("reason" AS BLOB)), 0) AS INTEGER), CASE WHEN length(CAST("eml_file_path" AS BLOB)) <= 65536 THEN "eml_file_path" END, CASE WHEN length(CAST("payload_file_path" AS BLOB)) <= 65536 THEN "payload_file_path" END, CASE WHEN length(CAST("reason" AS BLOB)) <= 65536 THEN "reason" END;
+RETURNING
+  CAST("id" AS TEXT),
+  CAST("version" AS TEXT),
+  CAST(COALESCE("attempts", 0) AS INTEGER),
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  CAST(
+    COALESCE(
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof("next_attempt_at") IN ('integer', 'real')
+          OR "next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST("next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday("next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000,
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof("created_at") IN ('integer', 'real')
+            OR "created_at" NOT GLOB '*[^0-9]*' THEN CAST("created_at" AS INTEGER)
+            ELSE CAST(round((julianday("created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        ) * 1000
+    ) AS INTEGER
+  ),
+  CAST(
+    COALESCE(length(CAST("eml_file_path" AS BLOB)), 0)
+      + COALESCE(length(CAST("payload_file_path" AS BLOB)), 0)
+      + COALESCE(length(CAST("reason" AS BLOB)), 0) AS INTEGER
+  ),
+  CASE WHEN length(CAST("eml_file_path" AS BLOB)) <= 65536 THEN "eml_file_path" END,
+  CASE WHEN length(CAST("payload_file_path" AS BLOB)) <= 65536 THEN "payload_file_path" END,
+  CASE WHEN length(CAST("reason" AS BLOB)) <= 65536 THEN "reason" END;
 
 -- failed_callback: claim 1, step 3: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'CALLING-FAILED-CALLBACK', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'CALLING-FAILED-CALLBACK',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: load: as above
 
 -- failed_callback: join: [Ids] -> Other
-SELECT CAST(t."id" AS TEXT), (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - CAST((((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'FAILED' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h."id" LIMIT 1)) IN ('integer', 'real') OR (SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'FAILED' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h."id" LIMIT 1) NOT GLOB '*[^0-9]*' THEN CAST((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'FAILED' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h."id" LIMIT 1) AS INTEGER) ELSE CAST(round((julianday((SELECT h."created_at" FROM "email_statuses" AS h WHERE h."email_id" = t."id" AND h."status" = 'FAILED' AND h."id" > COALESCE((SELECT MAX(o."id") FROM "email_statuses" AS o WHERE o."email_id" = t."id" AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')), 0) ORDER BY h."id" LIMIT 1)) - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000 AS INTEGER)), CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
+SELECT
+  CAST(t."id" AS TEXT),
+  (
+    CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - CAST(
+      (
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof(
+              (
+                SELECT h."created_at"
+                  FROM "email_statuses" AS h
+                  WHERE h."email_id" = t."id"
+                  AND h."status" = 'FAILED'
+                  AND h."id" > COALESCE(
+                    (
+                      SELECT MAX(o."id")
+                        FROM "email_statuses" AS o
+                        WHERE o."email_id" = t."id"
+                        AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
+                    ),
+                      0
+                  )
+                  ORDER BY h."id"
+                  LIMIT 1
+              )
+            ) IN ('integer', 'real')
+            OR (
+              SELECT h."created_at"
+                FROM "email_statuses" AS h
+                WHERE h."email_id" = t."id"
+                AND h."status" = 'FAILED'
+                AND h."id" > COALESCE(
+                  (
+                    SELECT MAX(o."id")
+                      FROM "email_statuses" AS o
+                      WHERE o."email_id" = t."id"
+                      AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
+                  ),
+                    0
+                )
+                ORDER BY h."id"
+                LIMIT 1
+            ) NOT GLOB '*[^0-9]*'
+              THEN CAST(
+                (
+                  SELECT h."created_at"
+                    FROM "email_statuses" AS h
+                    WHERE h."email_id" = t."id"
+                    AND h."status" = 'FAILED'
+                    AND h."id" > COALESCE(
+                      (
+                        SELECT MAX(o."id")
+                          FROM "email_statuses" AS o
+                          WHERE o."email_id" = t."id"
+                          AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
+                      ),
+                        0
+                    )
+                    ORDER BY h."id"
+                    LIMIT 1
+                ) AS INTEGER
+              )
+            ELSE CAST(
+              round(
+                (
+                  julianday(
+                    (
+                      SELECT h."created_at"
+                        FROM "email_statuses" AS h
+                        WHERE h."email_id" = t."id"
+                        AND h."status" = 'FAILED'
+                        AND h."id" > COALESCE(
+                          (
+                            SELECT MAX(o."id")
+                              FROM "email_statuses" AS o
+                              WHERE o."email_id" = t."id"
+                              AND o."status" NOT IN ('CALLING-FAILED-CALLBACK', 'FAILED')
+                          ),
+                            0
+                        )
+                        ORDER BY h."id"
+                        LIMIT 1
+                    )
+                  ) - 2440587.5
+                ) * 86400000.0
+              ) AS INTEGER
+            )
+            END
+        ) * 1000
+      ) / 1000 AS INTEGER
+    )
+  ),
+  CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: settle delivered, uniform, step 1: [One(Outcome("eml_path")), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(?1, t."eml_file_path"), "status" = 'FAILED-ACKNOWLEDGED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(?1, t."eml_file_path"),
+  "status" = 'FAILED-ACKNOWLEDGED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -1649,13 +7444,56 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle delivered, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED-ACKNOWLEDGED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED-ACKNOWLEDGED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle delivered, each, step 1: [Rows([Id, Fence(0), Outcome("eml_path")])] -> Keys
-UPDATE "emails" AS t SET "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"), "status" = 'FAILED-ACKNOWLEDGED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'o_eml_path' AS "o_eml_path" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "eml_file_path" = COALESCE(v."o_eml_path", t."eml_file_path"),
+  "status" = 'FAILED-ACKNOWLEDGED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'o_eml_path' AS "o_eml_path" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -1663,12 +7501,79 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle delivered, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED-ACKNOWLEDGED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'FAILED-ACKNOWLEDGED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle retry, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -1676,13 +7581,82 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle retry, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle retry, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'delay' AS "delay" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -1690,12 +7664,60 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle retry, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'FAILED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?2
@@ -1703,12 +7725,57 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
@@ -1717,12 +7784,60 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'FAILED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?2
@@ -1730,12 +7845,57 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
@@ -1744,12 +7904,60 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'FAILED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?2
@@ -1757,12 +7965,57 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
@@ -1771,12 +8024,78 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'FAILED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle deferred, uniform, step 1: [One(Delay), Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(?1 * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(?1 * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2))
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?3
@@ -1784,13 +8103,81 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle deferred, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle deferred, each, step 1: [Rows([Id, Fence(0), Delay])] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0", value->>'delay' AS "delay" FROM json_each(?1)) AS v
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CAST(
+            round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+          ) + CAST(round(v."delay" * 1000.0) AS INTEGER) + 0
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM (
+  SELECT
+    CAST(value->>'id' AS TEXT) AS "id",
+    CAST(value->>'f0' AS TEXT) AS "f0",
+    value->>'delay' AS "delay" FROM json_each(?1)
+) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
@@ -1798,12 +8185,52 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle deferred, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'FAILED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS ?2
@@ -1811,12 +8238,49 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle released, uniform, step 2: [One(Reason), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', ?1, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  ?1,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
@@ -1825,12 +8289,96 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: settle released, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', v."reason", CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
-FROM "emails" AS t JOIN (SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)) AS v ON t."id" = v."id"
+SELECT
+  t."id",
+  'FAILED',
+  v."reason",
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
+FROM "emails" AS t
+  JOIN (
+    SELECT value->>'reason' AS "reason", CAST(value->>'id' AS TEXT) AS "id" FROM json_each(?1)
+  ) AS v ON t."id" = v."id"
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?2));
 
 -- failed_callback: extend: [Rows([Id, Fence(0)])] -> Leases
-UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CASE WHEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 + 60000 THEN CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END + 1 ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 END) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "emails" AS t SET
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CASE
+    WHEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+      round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+    ) + 0 + 60000
+      THEN CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END + 1
+    ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    END
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (
+            CASE
+              WHEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+                round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+              ) + 0 + 60000
+                THEN CASE
+              WHEN typeof(t."updated_at") IN ('integer', 'real')
+              OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+              ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+              END + 1
+              ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+              END
+          ) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (
+          CASE
+            WHEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END BETWEEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 - 1 AND CAST(
+              round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+            ) + 0 + 60000
+              THEN CASE
+            WHEN typeof(t."updated_at") IN ('integer', 'real')
+            OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END + 1
+            ELSE CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+            END
+        ) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
@@ -1838,135 +8386,532 @@ WHERE t."id" = v."id"
 RETURNING CAST("id" AS TEXT), CAST("version" AS TEXT);
 
 -- failed_callback: stamp: [Limit] -> Keys
-UPDATE "emails" AS t SET "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET "updated_at" = CASE
+  WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+  OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+    THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+  WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+    THEN strftime(
+      '%Y-%m-%d %H:%M:%f',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+  ELSE strftime(
+    '%Y-%m-%dT%H:%M:%fZ',
+      (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+      'unixepoch'
+  )
+  END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-FAILED-CALLBACK'
-  AND (t."updated_at" IS NOT NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL)
+  AND (
+    t."updated_at" IS NOT NULL
+      AND CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+  )
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t."id" AS TEXT)
-FROM (SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)) AS v CROSS JOIN "emails" AS t
+FROM (
+  SELECT CAST(value->>'id' AS TEXT) AS "id", CAST(value->>'f0' AS TEXT) AS "f0" FROM json_each(?1)
+) AS v CROSS
+  JOIN "emails" AS t
 WHERE t."id" = v."id"
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
   AND CAST(t."version" AS TEXT) IS v."f0"
-  AND (CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000) IS NOT TRUE;
+  AND (
+    CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+  ) IS NOT TRUE;
 
 -- failed_callback: look for expired leases: [Limit] -> Other
-SELECT CAST(t."id" AS TEXT), CAST(t."version" AS TEXT), CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END, 5
+SELECT
+  CAST(t."id" AS TEXT),
+  CAST(t."version" AS TEXT),
+  CASE WHEN COALESCE(t."attempts", 0) + 1 >= 5 THEN 1 ELSE 0 END,
+  5
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-FAILED-CALLBACK'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
-ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000
+ORDER BY CASE
+  WHEN typeof(t."updated_at") IN ('integer', 'real')
+  OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+  ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+  END
 LIMIT ?1;
 
 -- failed_callback: reclaim, free, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: reclaim, free, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: reclaim, spared, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: reclaim, spared, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: reclaim, spared, step 3: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/failed_callback', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+SELECT
+  'emails/failed_callback',
+  CAST(value AS TEXT),
+  1,
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
 ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
 
 -- failed_callback: reclaim, charged, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: reclaim, charged, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'lease expired: the worker that held it is gone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  'lease expired: the worker that held it is gone',
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: reclaim, charged, step 3: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'emails/failed_callback', CAST(value AS TEXT), 1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
+SELECT
+  'emails/failed_callback',
+  CAST(value AS TEXT),
+  1,
+  strftime('%Y-%m-%dT%H:%M:%fZ', 'now') FROM json_each(?1) WHERE true
 ON CONFLICT (place, row_id) DO UPDATE SET crashes = crashes + 1, crashed_at = excluded.crashed_at;
 
 -- failed_callback: reclaim, dead, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "attempts" = COALESCE(t."attempts", 0) + 1, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "attempts" = COALESCE(t."attempts", 0) + 1,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1))
   AND +t."status" = 'CALLING-FAILED-CALLBACK'
-  AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
+  AND CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END < CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) - 600000)
 RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: reclaim, dead, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'poison: its workers died several times while they delivered it, the last times alone', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  'poison: its workers died several times while they delivered it, the last times alone',
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: reclaim, dead, step 3: [Held] -> Nothing
-DELETE FROM postrider_crashes WHERE place = 'emails/failed_callback' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
+DELETE
+  FROM postrider_crashes
+  WHERE place = 'emails/failed_callback'
+  AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: spent, step 1: [Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "next_attempt_at" = CASE WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000 WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch') END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "next_attempt_at" = CASE
+    WHEN typeof(COALESCE(t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN 253402214400000
+    WHEN COALESCE(t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime('%Y-%m-%d %H:%M:%f', (253402214400000) / 1000.0, 'unixepoch')
+    ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (253402214400000) / 1000.0, 'unixepoch')
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
-WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
+WHERE t."status" = 'FAILED'
+  AND (
+    CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  )
   AND COALESCE(t."attempts", 0) >= 5
 LIMIT ?1)
 RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: spent, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', 'attempts spent', CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  'attempts spent',
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000), 0) AS INTEGER) AS w
+SELECT CAST(
+  COALESCE(
+    0 - (
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000
+    ),
+      0
+  ) AS INTEGER
+) AS w
 FROM "emails" AS t
-WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000)
+WHERE t."status" = 'FAILED'
+  AND (
+    CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END IS NULL
+      OR CASE
+      WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+      OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END < 253402214400000
+  )
   AND COALESCE(t."attempts", 0) < 5
-ORDER BY COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0)
+ORDER BY COALESCE(
+  CASE
+    WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+    OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END,
+    0
+)
 LIMIT 1;
 
 -- failed_callback: lag: [] -> Other
-SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000, ((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000)) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'FAILED' AND (CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END IS NULL OR CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END < 253402214400000) AND COALESCE(CASE WHEN typeof(t."next_attempt_at") IN ('integer', 'real') OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER) ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER) END, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 AND COALESCE(t."attempts", 0) < 5 ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1),
-  (SELECT (((CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END) * 1000) / 1000000.0 FROM "emails" AS t WHERE t."status" = 'CALLING-FAILED-CALLBACK' ORDER BY CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END LIMIT 1);
+SELECT (
+  SELECT (
+    COALESCE(
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+          OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000,
+        (
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+            WHEN typeof(t."created_at") IN ('integer', 'real')
+            OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+            ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+            END
+        ) * 1000
+    )
+  ) / 1000000.0
+    FROM "emails" AS t
+    WHERE t."status" = 'FAILED'
+    AND (
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END IS NULL
+        OR CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END < 253402214400000
+    )
+    AND COALESCE(
+      CASE
+        WHEN typeof(t."next_attempt_at") IN ('integer', 'real')
+        OR t."next_attempt_at" NOT GLOB '*[^0-9]*' THEN CAST(t."next_attempt_at" AS INTEGER)
+        ELSE CAST(round((julianday(t."next_attempt_at") - 2440587.5) * 86400000.0) AS INTEGER)
+        END,
+        0
+    ) <= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    AND COALESCE(t."attempts", 0) < 5
+    ORDER BY CASE
+    WHEN typeof(t."updated_at") IN ('integer', 'real')
+    OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+    ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+    END
+    LIMIT 1
+),
+  (
+    SELECT (
+      (
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) - CASE
+          WHEN typeof(t."updated_at") IN ('integer', 'real')
+          OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+          ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+          END
+      ) * 1000
+    ) / 1000000.0
+      FROM "emails" AS t
+      WHERE t."status" = 'CALLING-FAILED-CALLBACK'
+      ORDER BY CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END
+      LIMIT 1
+  );
 
 -- failed_callback: census SENT: as above
 
@@ -2007,7 +8952,25 @@ SELECT (SELECT (COALESCE(((CAST(round((julianday('now') - 2440587.5) * 86400000.
 -- failed_callback: requeue state FAILED_SILENT: as above
 
 -- failed_callback: release ids CALLING-FAILED-CALLBACK, step 1: [Ids] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
@@ -2017,22 +8980,104 @@ RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: release ids CALLING-FAILED-CALLBACK, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));
 
 -- failed_callback: release state CALLING-FAILED-CALLBACK, step 1: [Since, Limit] -> Keys
-UPDATE "emails" AS t SET "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END, "updated_at" = CASE WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real') OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+UPDATE "emails" AS t SET
+  "status" = 'FAILED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END,
+  "updated_at" = CASE
+    WHEN typeof(COALESCE(t."updated_at", t."next_attempt_at", t."created_at")) IN ('integer', 'real')
+    OR COALESCE(t."updated_at", t."next_attempt_at", t."created_at") NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN COALESCE(t."updated_at", t."next_attempt_at", t."created_at") GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 WHERE t."id" IN (
 SELECT t."id"
 FROM "emails" AS t
 WHERE t."status" = 'CALLING-FAILED-CALLBACK'
-  AND (?1 IS NULL OR CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND CASE WHEN typeof(t."updated_at") IN ('integer', 'real') OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER) ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0 OR t."updated_at" IS NULL AND t."updated_at" IS NULL AND CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER) ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER) END >= CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0)
+  AND (
+    ?1 IS NULL
+      OR CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."updated_at") IN ('integer', 'real')
+      OR t."updated_at" NOT GLOB '*[^0-9]*' THEN CAST(t."updated_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."updated_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+      OR t."updated_at" IS NULL
+      AND t."updated_at" IS NULL
+      AND CASE
+      WHEN typeof(t."created_at") IN ('integer', 'real')
+      OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(t."created_at" AS INTEGER)
+      ELSE CAST(round((julianday(t."created_at") - 2440587.5) * 86400000.0) AS INTEGER)
+      END >= CAST(
+        round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER
+      ) + CAST(round((0 - ?1) * 1000.0) AS INTEGER) + 0
+  )
 LIMIT ?2)
 RETURNING CAST("id" AS TEXT);
 
 -- failed_callback: release state CALLING-FAILED-CALLBACK, step 2: [Held] -> Nothing
 INSERT INTO "email_statuses" ("email_id", "status", "reason", "created_at")
-SELECT t."id", 'FAILED', NULL, CASE WHEN typeof(t."created_at") IN ('integer', 'real') OR t."created_at" NOT GLOB '*[^0-9]*' THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0 WHEN t."created_at" GLOB '????-??-?? *' THEN strftime('%Y-%m-%d %H:%M:%f', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') ELSE strftime('%Y-%m-%dT%H:%M:%fZ', (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0, 'unixepoch') END
+SELECT
+  t."id",
+  'FAILED',
+  NULL,
+  CASE
+    WHEN typeof(t."created_at") IN ('integer', 'real')
+    OR t."created_at" NOT GLOB '*[^0-9]*'
+      THEN CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0
+    WHEN t."created_at" GLOB '????-??-?? *'
+      THEN strftime(
+        '%Y-%m-%d %H:%M:%f',
+          (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+          'unixepoch'
+      )
+    ELSE strftime(
+      '%Y-%m-%dT%H:%M:%fZ',
+        (CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) + 0) / 1000.0,
+        'unixepoch'
+    )
+    END
 FROM "emails" AS t
 WHERE t."id" IN (SELECT CAST(value AS TEXT) FROM json_each(?1));

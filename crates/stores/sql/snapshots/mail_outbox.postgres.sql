@@ -33,13 +33,17 @@ CREATE TABLE IF NOT EXISTS "mail_outbox" (
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
 -- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_claim" ON "mail_outbox" ("next_attempt_at", "id") WHERE "status" = 'queued';
+CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_claim" ON "mail_outbox" ("next_attempt_at", "id")
+  WHERE "status" = 'queued';
 
 -- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_lease" ON "mail_outbox" ("lease_until") WHERE "status" = 'dispatching';
+CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_lease" ON "mail_outbox" ("lease_until")
+  WHERE "status" = 'dispatching';
 
 -- create
-CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_spent5" ON "mail_outbox" ("id") WHERE "status" = 'queued' AND "retry_count" >= 5;
+CREATE INDEX IF NOT EXISTS "mail_outbox_dispatch_spent5" ON "mail_outbox" ("id")
+  WHERE "status" = 'queued'
+  AND "retry_count" >= 5;
 
 -- create
 CREATE INDEX IF NOT EXISTS "mail_outbox_queued_state" ON "mail_outbox" ("id") WHERE "status" = 'queued';
@@ -61,13 +65,17 @@ $postrider$;
 -- create, notify
 DO $postrider$
 BEGIN
-  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_mail_outbox' AND tgrelid = '"mail_outbox"'::regclass) THEN
+  IF NOT EXISTS (
+    SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_mail_outbox' AND tgrelid = '"mail_outbox"'::regclass
+  ) THEN
     CREATE TRIGGER "postrider_mail_outbox" AFTER INSERT ON "mail_outbox" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_mail_outbox"();
   END IF;
 END
 $postrider$;
 
--- dispatch: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["attachments", "bcc", "cc", "dedupe", "from", "headers", "html", "locale", "reply_to", "results", "subject", "template", "text", "to", "traceparent", "variables"], joined: [] }
+-- dispatch: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["attachments",
+--   "bcc", "cc", "dedupe", "from", "headers", "html", "locale", "reply_to", "results", "subject", "template",
+--   "text", "to", "traceparent", "variables"], joined: [] }
 
 -- dispatch: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
@@ -80,102 +88,289 @@ ORDER BY t."next_attempt_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "mail_outbox" AS t SET "status" = 'dispatching', "last_attempt_at" = CASE WHEN t."last_attempt_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."last_attempt_at" + interval '1 microseconds' ELSE now() END, "lease_until" = CASE WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds' THEN t."lease_until" + interval '1 microseconds' ELSE now() + interval '60 seconds' END, "claimed_by" = LEFT($2::text, 64)
+UPDATE "mail_outbox" AS t SET
+  "status" = 'dispatching',
+  "last_attempt_at" = CASE
+    WHEN t."last_attempt_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."last_attempt_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "lease_until" = CASE
+    WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds'
+      THEN t."lease_until" + interval '1 microseconds'
+    ELSE now() + interval '60 seconds'
+    END,
+  "claimed_by" = LEFT($2::text, 64)
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t."attachments", t."bcc_addresses", t."body_html", t."body_text", t."cc_addresses", t."created_at", t."from_address", t."headers", t."id", t."idempotency_key", t."last_attempt_at", t."locale", t."next_attempt_at", t."recipient_results", t."reply_to", t."retry_count", t."subject", t."template", t."to_addresses", t."traceparent", t."variables")
-SELECT (t."id")::bigint, (t."last_attempt_at")::text, (t."retry_count")::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."attachments"), 0) + COALESCE(octet_length(t."bcc_addresses"), 0) + COALESCE(octet_length(t."cc_addresses"), 0) + COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."from_address"), 0) + COALESCE(octet_length(t."headers"), 0) + COALESCE(octet_length(t."body_html"), 0) + COALESCE(octet_length(t."locale"), 0) + COALESCE(octet_length(t."reply_to"), 0) + COALESCE(octet_length(t."recipient_results"), 0) + COALESCE(octet_length(t."subject"), 0) + COALESCE(octet_length(t."template"), 0) + COALESCE(octet_length(t."body_text"), 0) + COALESCE(octet_length(t."to_addresses"), 0) + COALESCE(octet_length(t."traceparent"), 0) + COALESCE(octet_length(t."variables"), 0))::bigint, CASE WHEN octet_length(t."attachments") <= 65536 THEN (t."attachments")::text END, CASE WHEN octet_length(t."bcc_addresses") <= 65536 THEN (t."bcc_addresses")::text END, CASE WHEN octet_length(t."cc_addresses") <= 65536 THEN (t."cc_addresses")::text END, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."from_address") <= 65536 THEN (t."from_address")::text END, CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END, CASE WHEN octet_length(t."body_html") <= 65536 THEN (t."body_html")::text END, CASE WHEN octet_length(t."locale") <= 65536 THEN (t."locale")::text END, CASE WHEN octet_length(t."reply_to") <= 65536 THEN (t."reply_to")::text END, CASE WHEN octet_length(t."recipient_results") <= 65536 THEN (t."recipient_results")::text END, CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END, CASE WHEN octet_length(t."template") <= 65536 THEN (t."template")::text END, CASE WHEN octet_length(t."body_text") <= 65536 THEN (t."body_text")::text END, CASE WHEN octet_length(t."to_addresses") <= 65536 THEN (t."to_addresses")::text END, CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END, CASE WHEN octet_length(t."variables") <= 65536 THEN (t."variables")::text END
+RETURNING
+  t."attachments",
+  t."bcc_addresses",
+  t."body_html",
+  t."body_text",
+  t."cc_addresses",
+  t."created_at",
+  t."from_address",
+  t."headers",
+  t."id",
+  t."idempotency_key",
+  t."last_attempt_at",
+  t."locale",
+  t."next_attempt_at",
+  t."recipient_results",
+  t."reply_to",
+  t."retry_count",
+  t."subject",
+  t."template",
+  t."to_addresses",
+  t."traceparent",
+  t."variables")
+SELECT
+  (t."id")::bigint,
+  (t."last_attempt_at")::text,
+  (t."retry_count")::bigint,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  (
+    COALESCE(
+      CASE
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+        END,
+        CASE
+          WHEN isfinite(t."created_at")
+            THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+          END
+    )
+  )::bigint,
+  (
+    COALESCE(octet_length(t."attachments"), 0)
+      + COALESCE(octet_length(t."bcc_addresses"), 0)
+      + COALESCE(octet_length(t."cc_addresses"), 0)
+      + COALESCE(octet_length(t."idempotency_key"), 0)
+      + COALESCE(octet_length(t."from_address"), 0)
+      + COALESCE(octet_length(t."headers"), 0)
+      + COALESCE(octet_length(t."body_html"), 0)
+      + COALESCE(octet_length(t."locale"), 0)
+      + COALESCE(octet_length(t."reply_to"), 0)
+      + COALESCE(octet_length(t."recipient_results"), 0)
+      + COALESCE(octet_length(t."subject"), 0)
+      + COALESCE(octet_length(t."template"), 0)
+      + COALESCE(octet_length(t."body_text"), 0)
+      + COALESCE(octet_length(t."to_addresses"), 0)
+      + COALESCE(octet_length(t."traceparent"), 0)
+      + COALESCE(octet_length(t."variables"), 0)
+  )::bigint,
+  CASE WHEN octet_length(t."attachments") <= 65536 THEN (t."attachments")::text END,
+  CASE WHEN octet_length(t."bcc_addresses") <= 65536 THEN (t."bcc_addresses")::text END,
+  CASE WHEN octet_length(t."cc_addresses") <= 65536 THEN (t."cc_addresses")::text END,
+  CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END,
+  CASE WHEN octet_length(t."from_address") <= 65536 THEN (t."from_address")::text END,
+  CASE WHEN octet_length(t."headers") <= 65536 THEN (t."headers")::text END,
+  CASE WHEN octet_length(t."body_html") <= 65536 THEN (t."body_html")::text END,
+  CASE WHEN octet_length(t."locale") <= 65536 THEN (t."locale")::text END,
+  CASE WHEN octet_length(t."reply_to") <= 65536 THEN (t."reply_to")::text END,
+  CASE WHEN octet_length(t."recipient_results") <= 65536 THEN (t."recipient_results")::text END,
+  CASE WHEN octet_length(t."subject") <= 65536 THEN (t."subject")::text END,
+  CASE WHEN octet_length(t."template") <= 65536 THEN (t."template")::text END,
+  CASE WHEN octet_length(t."body_text") <= 65536 THEN (t."body_text")::text END,
+  CASE WHEN octet_length(t."to_addresses") <= 65536 THEN (t."to_addresses")::text END,
+  CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END,
+  CASE WHEN octet_length(t."variables") <= 65536 THEN (t."variables")::text END
 FROM moved AS t
 ORDER BY t."next_attempt_at", t."id";
 
 -- dispatch: load: [Ids] -> Other
-SELECT (t."id")::bigint, (t."attachments")::text, (t."bcc_addresses")::text, (t."cc_addresses")::text, (t."idempotency_key")::text, (t."from_address")::text, (t."headers")::text, (t."body_html")::text, (t."locale")::text, (t."reply_to")::text, (t."recipient_results")::text, (t."subject")::text, (t."template")::text, (t."body_text")::text, (t."to_addresses")::text, (t."traceparent")::text, (t."variables")::text
+SELECT
+  (t."id")::bigint,
+  (t."attachments")::text,
+  (t."bcc_addresses")::text,
+  (t."cc_addresses")::text,
+  (t."idempotency_key")::text,
+  (t."from_address")::text,
+  (t."headers")::text,
+  (t."body_html")::text,
+  (t."locale")::text,
+  (t."reply_to")::text,
+  (t."recipient_results")::text,
+  (t."subject")::text,
+  (t."template")::text,
+  (t."body_text")::text,
+  (t."to_addresses")::text,
+  (t."traceparent")::text,
+  (t."variables")::text
 FROM "mail_outbox" AS t
 WHERE t."id" = ANY (($1::text[])::bigint[]);
 
 -- dispatch: settle delivered, uniform: [One(Outcome("recipients")), One(Receipt), Ids, One(Fence(0))] -> Keys
-UPDATE "mail_outbox" AS t SET "recipient_results" = COALESCE($1::text, t."recipient_results"), "status" = 'sent', "lease_until" = NULL, "claimed_by" = NULL, "last_error" = NULL, "provider_message_id" = LEFT($2::text, 500), "sent_at" = now()
+UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE($1::text, t."recipient_results"),
+  "status" = 'sent',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "last_error" = NULL,
+  "provider_message_id" = LEFT($2::text, 500),
+  "sent_at" = now()
 WHERE t."id" = ANY (($3::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($4::text)::timestamptz
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Receipt)] -> Keys
-UPDATE "mail_outbox" AS t SET "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"), "status" = 'sent', "lease_until" = NULL, "claimed_by" = NULL, "last_error" = NULL, "provider_message_id" = LEFT(v."receipt", 500), "sent_at" = now()
-FROM unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::text[]) AS v("id", "f0", "o_recipients", "receipt")
+UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
+  "status" = 'sent',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "last_error" = NULL,
+  "provider_message_id" = LEFT(v."receipt", 500),
+  "sent_at" = now()
+FROM unnest(
+  ($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::text[]
+) AS v("id", "f0", "o_recipients", "receipt")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle retry, uniform: [One(Outcome("recipients")), One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "mail_outbox" AS t SET "recipient_results" = COALESCE($1::text, t."recipient_results"), "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL, "next_attempt_at" = now() + make_interval(secs => $2::float8), "retry_count" = t."retry_count" + 1, "last_error" = $3::text
+UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE($1::text, t."recipient_results"),
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "next_attempt_at" = now() + make_interval(secs => $2::float8),
+  "retry_count" = t."retry_count" + 1,
+  "last_error" = $3::text
 WHERE t."id" = ANY (($4::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($5::text)::timestamptz
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle retry, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Delay), Array(Reason)] -> Keys
-UPDATE "mail_outbox" AS t SET "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"), "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL, "next_attempt_at" = now() + make_interval(secs => v."delay"), "retry_count" = t."retry_count" + 1, "last_error" = v."reason"
-FROM unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::float8[], $5::text[]) AS v("id", "f0", "o_recipients", "delay", "reason")
+UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "next_attempt_at" = now() + make_interval(secs => v."delay"),
+  "retry_count" = t."retry_count" + 1,
+  "last_error" = v."reason"
+FROM unnest(
+  ($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::float8[], $5::text[]
+) AS v("id", "f0", "o_recipients", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle dead, uniform: [One(Outcome("recipients")), One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "mail_outbox" AS t SET "recipient_results" = COALESCE($1::text, t."recipient_results"), "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL, "retry_count" = t."retry_count" + 1, "last_error" = $2::text
+UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE($1::text, t."recipient_results"),
+  "status" = 'failed',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "retry_count" = t."retry_count" + 1,
+  "last_error" = $2::text
 WHERE t."id" = ANY (($3::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($4::text)::timestamptz
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle dead, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Reason)] -> Keys
-UPDATE "mail_outbox" AS t SET "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"), "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL, "retry_count" = t."retry_count" + 1, "last_error" = v."reason"
-FROM unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::text[]) AS v("id", "f0", "o_recipients", "reason")
+UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
+  "status" = 'failed',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "retry_count" = t."retry_count" + 1,
+  "last_error" = v."reason"
+FROM unnest(
+  ($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::text[]
+) AS v("id", "f0", "o_recipients", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle rejected, uniform: [One(Outcome("recipients")), One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "mail_outbox" AS t SET "recipient_results" = COALESCE($1::text, t."recipient_results"), "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL, "retry_count" = t."retry_count" + 1, "last_error" = $2::text
+UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE($1::text, t."recipient_results"),
+  "status" = 'failed',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "retry_count" = t."retry_count" + 1,
+  "last_error" = $2::text
 WHERE t."id" = ANY (($3::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($4::text)::timestamptz
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Reason)] -> Keys
-UPDATE "mail_outbox" AS t SET "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"), "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL, "retry_count" = t."retry_count" + 1, "last_error" = v."reason"
-FROM unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::text[]) AS v("id", "f0", "o_recipients", "reason")
+UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
+  "status" = 'failed',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "retry_count" = t."retry_count" + 1,
+  "last_error" = v."reason"
+FROM unnest(
+  ($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::text[]
+) AS v("id", "f0", "o_recipients", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle skipped, uniform: [One(Outcome("recipients")), One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "mail_outbox" AS t SET "recipient_results" = COALESCE($1::text, t."recipient_results"), "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL, "retry_count" = t."retry_count" + 1, "last_error" = $2::text
+UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE($1::text, t."recipient_results"),
+  "status" = 'failed',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "retry_count" = t."retry_count" + 1,
+  "last_error" = $2::text
 WHERE t."id" = ANY (($3::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($4::text)::timestamptz
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Outcome("recipients")), Array(Reason)] -> Keys
-UPDATE "mail_outbox" AS t SET "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"), "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL, "retry_count" = t."retry_count" + 1, "last_error" = v."reason"
-FROM unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::text[]) AS v("id", "f0", "o_recipients", "reason")
+UPDATE "mail_outbox" AS t SET
+  "recipient_results" = COALESCE(v."o_recipients", t."recipient_results"),
+  "status" = 'failed',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "retry_count" = t."retry_count" + 1,
+  "last_error" = v."reason"
+FROM unnest(
+  ($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::text[], $4::text[]
+) AS v("id", "f0", "o_recipients", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle deferred, uniform: [One(Delay), Ids, One(Fence(0))] -> Keys
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL, "next_attempt_at" = now() + make_interval(secs => $1::float8)
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "next_attempt_at" = now() + make_interval(secs => $1::float8)
 WHERE t."id" = ANY (($2::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND t."last_attempt_at" IS NOT DISTINCT FROM ($3::text)::timestamptz
 RETURNING (t."id")::bigint;
 
 -- dispatch: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay)] -> Keys
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL, "next_attempt_at" = now() + make_interval(secs => v."delay")
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "next_attempt_at" = now() + make_interval(secs => v."delay")
 FROM unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[], $3::float8[]) AS v("id", "f0", "delay")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
@@ -198,7 +393,11 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- dispatch: extend: [Array(Id), Array(Fence(0))] -> Leases
-UPDATE "mail_outbox" AS t SET "lease_until" = CASE WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds' THEN t."lease_until" + interval '1 microseconds' ELSE now() + interval '60 seconds' END
+UPDATE "mail_outbox" AS t SET "lease_until" = CASE
+  WHEN t."lease_until" BETWEEN now() + interval '60 seconds' - interval '1 microseconds' AND now() + interval '60 seconds' + interval '60 seconds'
+    THEN t."lease_until" + interval '1 microseconds'
+  ELSE now() + interval '60 seconds'
+  END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::timestamptz[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
@@ -227,13 +426,21 @@ FROM "mail_outbox" AS t, unnest(($1::text[])::bigint[], ($2::text[])::timestampt
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
   AND t."last_attempt_at" IS NOT DISTINCT FROM v."f0"
-  AND ((t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))) IS NOT TRUE;
+  AND (
+    (
+      t."lease_until" < now()
+        OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds')
+    )
+  ) IS NOT TRUE;
 
 -- dispatch: look for expired leases: [Limit] -> Other
 SELECT (t."id")::bigint, (t."last_attempt_at")::text, CASE WHEN t."retry_count" + 1 >= 5 THEN 1 ELSE 0 END, 5
 FROM "mail_outbox" AS t
 WHERE t."status" = 'dispatching'
-  AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
+  AND (
+    t."lease_until" < now()
+      OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds')
+  )
 ORDER BY t."lease_until"
 LIMIT $1;
 
@@ -243,7 +450,10 @@ SELECT t."id" AS k
 FROM "mail_outbox" AS t
 WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
+  AND (
+    t."lease_until" < now()
+      OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds')
+  )
 FOR UPDATE),
 moved AS (
 UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
@@ -258,7 +468,10 @@ SELECT t."id" AS k
 FROM "mail_outbox" AS t
 WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
+  AND (
+    t."lease_until" < now()
+      OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds')
+  )
 FOR UPDATE),
 moved AS (
 UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL
@@ -278,10 +491,19 @@ SELECT t."id" AS k
 FROM "mail_outbox" AS t
 WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
+  AND (
+    t."lease_until" < now()
+      OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds')
+  )
 FOR UPDATE),
 moved AS (
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL, "next_attempt_at" = now(), "retry_count" = t."retry_count" + 1, "last_error" = 'lease expired: the worker that held it is gone'
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "next_attempt_at" = now(),
+  "retry_count" = t."retry_count" + 1,
+  "last_error" = 'lease expired: the worker that held it is gone'
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -298,10 +520,18 @@ SELECT t."id" AS k
 FROM "mail_outbox" AS t
 WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'dispatching'
-  AND (t."lease_until" < now() OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds'))
+  AND (
+    t."lease_until" < now()
+      OR (t."lease_until" IS NULL AND t."last_attempt_at" < now() - interval '300 seconds')
+  )
 FOR UPDATE),
 moved AS (
-UPDATE "mail_outbox" AS t SET "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL, "retry_count" = t."retry_count" + 1, "last_error" = 'poison: its workers died several times while they delivered it, the last times alone'
+UPDATE "mail_outbox" AS t SET
+  "status" = 'failed',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "retry_count" = t."retry_count" + 1,
+  "last_error" = 'poison: its workers died several times while they delivered it, the last times alone'
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -319,14 +549,25 @@ WHERE t."status" = 'queued'
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "mail_outbox" AS t SET "last_error" = COALESCE(t."last_error", 'attempts spent'), "status" = 'failed', "lease_until" = NULL, "claimed_by" = NULL
+UPDATE "mail_outbox" AS t SET
+  "last_error" = COALESCE(t."last_error", 'attempts spent'),
+  "status" = 'failed',
+  "lease_until" = NULL,
+  "claimed_by" = NULL
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
 FROM moved AS t;
 
 -- dispatch: next due: [] -> Other
-SELECT (0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END))::bigint AS w
+SELECT (
+  0 - (
+    CASE
+      WHEN isfinite(t."next_attempt_at")
+        THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+      END
+  )
+)::bigint AS w
 FROM "mail_outbox" AS t
 WHERE t."status" = 'queued'
   AND t."retry_count" < 5
@@ -335,8 +576,42 @@ ORDER BY t."next_attempt_at"
 LIMIT 1;
 
 -- dispatch: lag: [] -> Other
-SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "mail_outbox" AS t WHERE t."status" = 'queued' AND t."next_attempt_at" <= now() AND t."retry_count" < 5 ORDER BY t."next_attempt_at" LIMIT 1))::float8,
-  ((SELECT (CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END)::float8 / 1000000 FROM "mail_outbox" AS t WHERE t."status" = 'dispatching' ORDER BY t."last_attempt_at" LIMIT 1))::float8;
+SELECT (
+  (
+    SELECT (
+      COALESCE(
+        CASE
+          WHEN isfinite(t."next_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+          END,
+          CASE
+            WHEN isfinite(t."created_at")
+              THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+            END
+      )
+    )::float8 / 1000000
+      FROM "mail_outbox" AS t
+      WHERE t."status" = 'queued'
+      AND t."next_attempt_at" <= now()
+      AND t."retry_count" < 5
+      ORDER BY t."next_attempt_at"
+      LIMIT 1
+  )
+)::float8,
+  (
+    (
+      SELECT (
+        CASE
+          WHEN isfinite(t."last_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint
+          END
+      )::float8 / 1000000
+        FROM "mail_outbox" AS t
+        WHERE t."status" = 'dispatching'
+        ORDER BY t."last_attempt_at"
+        LIMIT 1
+    )
+  )::float8;
 
 -- dispatch: census queued: [] -> Other
 SELECT (COUNT(*))::bigint
@@ -362,7 +637,14 @@ WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'failed'
 FOR UPDATE),
 moved AS (
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL, "next_attempt_at" = now(), "retry_count" = 0, "last_error" = NULL, "sent_at" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "next_attempt_at" = now(),
+  "retry_count" = 0,
+  "last_error" = NULL,
+  "sent_at" = NULL
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -373,11 +655,23 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "mail_outbox" AS t
 WHERE t."status" = 'failed'
-  AND ($1::float8 IS NULL OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."last_attempt_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."last_attempt_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "mail_outbox" AS t SET "status" = 'queued', "lease_until" = NULL, "claimed_by" = NULL, "next_attempt_at" = now(), "retry_count" = 0, "last_error" = NULL, "sent_at" = NULL
+UPDATE "mail_outbox" AS t SET
+  "status" = 'queued',
+  "lease_until" = NULL,
+  "claimed_by" = NULL,
+  "next_attempt_at" = now(),
+  "retry_count" = 0,
+  "last_error" = NULL,
+  "sent_at" = NULL
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -402,7 +696,12 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "mail_outbox" AS t
 WHERE t."status" = 'dispatching'
-  AND ($1::float8 IS NULL OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."last_attempt_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."last_attempt_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (

@@ -77,31 +77,43 @@ CREATE TABLE IF NOT EXISTS subscription_events (
 CREATE INDEX IF NOT EXISTS subscription_events_subscription ON subscription_events (subscription_id);
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_claim" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'pending' AND "locked_at" IS NULL;
+CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_claim" ON "open_event_notifications" ("notification_id")
+  WHERE "fanout_status" = 'pending'
+  AND "locked_at" IS NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_lease" ON "open_event_notifications" ("locked_at") WHERE "fanout_status" = 'pending' AND "locked_at" IS NOT NULL;
+CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_lease" ON "open_event_notifications" ("locked_at")
+  WHERE "fanout_status" = 'pending'
+  AND "locked_at" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_spent3" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'pending' AND "locked_at" IS NULL AND "fanout_attempts" >= 3;
+CREATE INDEX IF NOT EXISTS "open_event_notifications_notify_spent3" ON "open_event_notifications" ("notification_id")
+  WHERE "fanout_status" = 'pending'
+  AND "locked_at" IS NULL
+  AND "fanout_attempts" >= 3;
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_sent_state" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'sent';
+CREATE INDEX IF NOT EXISTS "open_event_notifications_sent_state" ON "open_event_notifications" ("notification_id")
+  WHERE "fanout_status" = 'sent';
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_failed_state" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'failed';
+CREATE INDEX IF NOT EXISTS "open_event_notifications_failed_state" ON "open_event_notifications" ("notification_id")
+  WHERE "fanout_status" = 'failed';
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_skipped_state" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'skipped';
+CREATE INDEX IF NOT EXISTS "open_event_notifications_skipped_state" ON "open_event_notifications" ("notification_id")
+  WHERE "fanout_status" = 'skipped';
 
 -- create
-CREATE INDEX IF NOT EXISTS "open_event_notifications_expired_state" ON "open_event_notifications" ("notification_id") WHERE "fanout_status" = 'expired';
+CREATE INDEX IF NOT EXISTS "open_event_notifications_expired_state" ON "open_event_notifications" ("notification_id")
+  WHERE "fanout_status" = 'expired';
 
 -- create
 CREATE INDEX IF NOT EXISTS "open_event_notifications_same2" ON "open_event_notifications" ("subscription_id", "dedupe_key");
 
 -- create, notify
-CREATE OR REPLACE FUNCTION "postrider_open_event_notifications"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
+CREATE
+  OR REPLACE FUNCTION "postrider_open_event_notifications"() RETURNS trigger LANGUAGE plpgsql AS $postrider$
 BEGIN
   PERFORM pg_notify('postrider_open_event_notifications', '');
   RETURN NULL;
@@ -111,40 +123,191 @@ $postrider$;
 -- create, notify
 DO $postrider$
 BEGIN
-  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_open_event_notifications' AND tgrelid = '"open_event_notifications"'::regclass) THEN
+  IF NOT EXISTS (
+    SELECT 1
+      FROM pg_trigger
+      WHERE tgname = 'postrider_open_event_notifications'
+      AND tgrelid = '"open_event_notifications"'::regclass
+  ) THEN
     CREATE TRIGGER "postrider_open_event_notifications" AFTER INSERT ON "open_event_notifications" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_open_event_notifications"();
   END IF;
 END
 $postrider$;
 
--- notify: layout Layout { integer_id: true, fences: 2, claim_time: None, pool: 8, fields: ["created", "dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id", "event.term_id", "event.campus_code", "event.index_number", "event.status_before", "event.status_after", "event.event_at", "event.detected_by", "event.trace_id", "event.payload", "subscription.status", "subscription.contact_type", "subscription.contact_value", "subscription.contact_hash", "subscription.locale", "subscription.last_known_section_status", "subscription.unsubscribe_token", "subscription.metadata", "section.section_number", "section.subject_code", "section.course_id", "section.meeting_summary", "course.title", "course.course_string", "history.sent", "history.duplicates", "history.in_flight", "clock"] }
+-- notify: layout Layout { integer_id: true, fences: 2, claim_time: None, pool: 8, fields: ["created",
+--   "dedupe", "notification_id", "open_event_id", "subscription_id"], joined: ["event.section_id",
+--   "event.term_id", "event.campus_code", "event.index_number", "event.status_before", "event.status_after",
+--   "event.event_at", "event.detected_by", "event.trace_id", "event.payload", "subscription.status",
+--   "subscription.contact_type", "subscription.contact_value", "subscription.contact_hash",
+--   "subscription.locale", "subscription.last_known_section_status", "subscription.unsubscribe_token",
+--   "subscription.metadata", "section.section_number", "section.subject_code", "section.course_id",
+--   "section.meeting_summary", "course.title", "course.course_string", "history.sent", "history.duplicates",
+--   "history.in_flight", "clock"] }
 
 -- notify: claim 1: [Limit, Owner] -> Rows
 WITH pick AS MATERIALIZED (
 SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
-  AND (t."fanout_attempts" = 0 OR t."last_attempt_at" IS NULL OR (t."last_attempt_at" <= CASE t."fanout_attempts" WHEN 1 THEN now() WHEN 2 THEN now() - interval '2 seconds' ELSE now() - interval '7 seconds' END AND t."last_attempt_at" <= now() + make_interval(secs => (0 - LEAST(GREATEST(COALESCE(substring(t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0), 0), 86400)))))
+  AND (
+    t."fanout_attempts" = 0
+      OR t."last_attempt_at" IS NULL
+      OR (
+        t."last_attempt_at" <= CASE t."fanout_attempts"
+          WHEN 1 THEN now()
+          WHEN 2 THEN now() - interval '2 seconds'
+          ELSE now() - interval '7 seconds'
+          END
+          AND t."last_attempt_at" <= now() + make_interval(
+            secs => (
+              0 - LEAST(
+                GREATEST(
+                  COALESCE(
+                    substring(
+                      t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)'
+                    )::float8,
+                      0
+                  ),
+                    0
+                ),
+                  86400
+              )
+            )
+          )
+      )
+  )
   AND t."fanout_attempts" < 3
   AND (t."created_at" IS NULL OR t."created_at" >= now() - interval '86400 seconds')
 ORDER BY t."notification_id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "fanout_status" = 'pending', "locked_at" = CASE WHEN t."locked_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."locked_at" + interval '1 microseconds' ELSE now() END, "locked_by" = LEFT($2::text, 64)
+UPDATE "open_event_notifications" AS t SET
+  "fanout_status" = 'pending',
+  "locked_at" = CASE
+    WHEN t."locked_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."locked_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "locked_by" = LEFT($2::text, 64)
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t."created_at", t."dedupe_key", t."fanout_attempts", t."last_attempt_at", t."locked_at", t."locked_by", t."notification_id", t."open_event_id", t."subscription_id")
-SELECT (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text, (t."fanout_attempts")::bigint, NULL, NULL, NULL, NULL, NULL, NULL, (COALESCE(CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."dedupe_key"), 0))::bigint, (t."created_at")::text, CASE WHEN octet_length(t."dedupe_key") <= 65536 THEN (t."dedupe_key")::text END, (t."notification_id")::text, (t."open_event_id")::text, (t."subscription_id")::text
+RETURNING
+  t."created_at",
+  t."dedupe_key",
+  t."fanout_attempts",
+  t."last_attempt_at",
+  t."locked_at",
+  t."locked_by",
+  t."notification_id",
+  t."open_event_id",
+  t."subscription_id")
+SELECT
+  (t."notification_id")::bigint,
+  (t."locked_by")::text,
+  (t."locked_at")::text,
+  (t."fanout_attempts")::bigint,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  NULL,
+  (
+    COALESCE(
+      CASE
+        WHEN isfinite(t."last_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint
+        END,
+        CASE
+          WHEN isfinite(t."created_at")
+            THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+          END
+    )
+  )::bigint,
+  (COALESCE(octet_length(t."dedupe_key"), 0))::bigint,
+  (t."created_at")::text,
+  CASE WHEN octet_length(t."dedupe_key") <= 65536 THEN (t."dedupe_key")::text END,
+  (t."notification_id")::text,
+  (t."open_event_id")::text,
+  (t."subscription_id")::text
 FROM moved AS t
 ORDER BY t."notification_id";
 
 -- notify: load: [Ids] -> Other
-SELECT (t."notification_id")::bigint, (t."created_at")::text, (t."dedupe_key")::text, (t."notification_id")::text, (t."open_event_id")::text, (t."subscription_id")::text
+SELECT
+  (t."notification_id")::bigint,
+  (t."created_at")::text,
+  (t."dedupe_key")::text,
+  (t."notification_id")::text,
+  (t."open_event_id")::text,
+  (t."subscription_id")::text
 FROM "open_event_notifications" AS t
 WHERE t."notification_id" = ANY (($1::text[])::bigint[]);
 
 -- notify: join: [Ids] -> Other
-SELECT (t."notification_id")::bigint, ("j_event"."section_id")::text, ("j_event"."term_id")::text, ("j_event"."campus_code")::text, ("j_event"."index_number")::text, ("j_event"."status_before")::text, ("j_event"."status_after")::text, ("j_event"."event_at")::text, ("j_event"."detected_by")::text, ("j_event"."trace_id")::text, ("j_event"."payload")::text, ("j_subscription"."status")::text, ("j_subscription"."contact_type")::text, ("j_subscription"."contact_value")::text, ("j_subscription"."contact_hash")::text, ("j_subscription"."locale")::text, ("j_subscription"."last_known_section_status")::text, ("j_subscription"."unsubscribe_token")::text, ("j_subscription"."metadata")::text, ("j_section"."section_number")::text, ("j_section"."subject_code")::text, ("j_section"."course_id")::text, ("j_section"."meeting_summary")::text, ("j_course"."title")::text, ("j_course"."course_string")::text, ((SELECT COUNT(*) FROM "open_event_notifications" AS c WHERE c."fanout_status" = 'sent' AND c."subscription_id" = t."subscription_id" AND c."notification_id" <> t."notification_id"))::bigint, ((SELECT COUNT(*) FROM "open_event_notifications" AS c WHERE c."fanout_status" = 'sent' AND c."last_attempt_at" >= now() - interval '180 seconds' AND c."subscription_id" = t."subscription_id" AND c."dedupe_key" = t."dedupe_key" AND c."notification_id" <> t."notification_id"))::bigint, ((SELECT COUNT(*) FROM "open_event_notifications" AS c WHERE c."fanout_status" = 'pending' AND c."locked_at" IS NOT NULL AND NOT (COALESCE(c."locked_by", '') = 'deferred') AND c."subscription_id" = t."subscription_id" AND c."dedupe_key" = t."dedupe_key" AND c."notification_id" <> t."notification_id" AND (c."locked_at" < t."locked_at" OR (c."locked_at" = t."locked_at" AND c."notification_id" < t."notification_id"))))::bigint, floor(extract(epoch FROM now()) * 1000)::bigint
+SELECT
+  (t."notification_id")::bigint,
+  ("j_event"."section_id")::text,
+  ("j_event"."term_id")::text,
+  ("j_event"."campus_code")::text,
+  ("j_event"."index_number")::text,
+  ("j_event"."status_before")::text,
+  ("j_event"."status_after")::text,
+  ("j_event"."event_at")::text,
+  ("j_event"."detected_by")::text,
+  ("j_event"."trace_id")::text,
+  ("j_event"."payload")::text,
+  ("j_subscription"."status")::text,
+  ("j_subscription"."contact_type")::text,
+  ("j_subscription"."contact_value")::text,
+  ("j_subscription"."contact_hash")::text,
+  ("j_subscription"."locale")::text,
+  ("j_subscription"."last_known_section_status")::text,
+  ("j_subscription"."unsubscribe_token")::text,
+  ("j_subscription"."metadata")::text,
+  ("j_section"."section_number")::text,
+  ("j_section"."subject_code")::text,
+  ("j_section"."course_id")::text,
+  ("j_section"."meeting_summary")::text,
+  ("j_course"."title")::text,
+  ("j_course"."course_string")::text,
+  (
+    (
+      SELECT COUNT(*)
+        FROM "open_event_notifications" AS c
+        WHERE c."fanout_status" = 'sent'
+        AND c."subscription_id" = t."subscription_id"
+        AND c."notification_id" <> t."notification_id"
+    )
+  )::bigint,
+  (
+    (
+      SELECT COUNT(*)
+        FROM "open_event_notifications" AS c
+        WHERE c."fanout_status" = 'sent'
+        AND c."last_attempt_at" >= now() - interval '180 seconds'
+        AND c."subscription_id" = t."subscription_id"
+        AND c."dedupe_key" = t."dedupe_key"
+        AND c."notification_id" <> t."notification_id"
+    )
+  )::bigint,
+  (
+    (
+      SELECT COUNT(*)
+        FROM "open_event_notifications" AS c
+        WHERE c."fanout_status" = 'pending'
+        AND c."locked_at" IS NOT NULL
+        AND NOT (COALESCE(c."locked_by", '') = 'deferred')
+        AND c."subscription_id" = t."subscription_id"
+        AND c."dedupe_key" = t."dedupe_key"
+        AND c."notification_id" <> t."notification_id"
+        AND (
+          c."locked_at" < t."locked_at"
+            OR (c."locked_at" = t."locked_at" AND c."notification_id" < t."notification_id")
+        )
+    )
+  )::bigint,
+  floor(extract(epoch FROM now()) * 1000)::bigint
 FROM "open_event_notifications" AS t
 LEFT JOIN "open_events" AS "j_event" ON "j_event"."open_event_id" = t."open_event_id"
 LEFT JOIN "subscriptions" AS "j_subscription" ON "j_subscription"."subscription_id" = t."subscription_id"
@@ -152,9 +315,20 @@ LEFT JOIN "sections" AS "j_section" ON "j_section"."section_id" = "j_event"."sec
 LEFT JOIN "courses" AS "j_course" ON "j_course"."course_id" = "j_section"."course_id"
 WHERE t."notification_id" = ANY (($1::text[])::bigint[]);
 
--- notify: settle delivered, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("message_id"))), Ids, One(Fence(0)), One(Fence(1)), One(Envelope("section_status"))] -> Keys
+-- notify: settle delivered, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("message_id"))), Ids, One(Fence(0)),
+--   One(Fence(1)), One(Envelope("section_status"))] -> Keys
 WITH moved AS (
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', ($1::text)::json, 'providerMessageId', ($2::text)::json, 'status', 'sent'::text))::text, "locked_at" = NULL, "fanout_status" = 'sent', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+UPDATE "open_event_notifications" AS t SET
+  "error" = json_strip_nulls(
+    json_build_object(
+      'provider', ($1::text)::json, 'providerMessageId', ($2::text)::json, 'status', 'sent'::text
+    )
+  )::text,
+  "locked_at" = NULL,
+  "fanout_status" = 'sent',
+  "locked_by" = NULL,
+  "fanout_attempts" = t."fanout_attempts" + 1,
+  "last_attempt_at" = now()
 WHERE t."notification_id" = ANY (($3::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM ($4::text)::varchar
@@ -167,10 +341,33 @@ FROM moved AS t)
 SELECT (t."notification_id")::bigint
 FROM moved AS t;
 
--- notify: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))), Array(Json(Outcome("message_id"))), Array(Envelope("section_status"))] -> Keys
+-- notify: settle delivered, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))),
+--   Array(Json(Outcome("message_id"))), Array(Envelope("section_status"))] -> Keys
 WITH moved AS (
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', (v."j_o_provider")::json, 'providerMessageId', (v."j_o_message_id")::json, 'status', 'sent'::text))::text, "locked_at" = NULL, "fanout_status" = 'sent', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[], $6::text[]) AS v("id", "f0", "f1", "j_o_provider", "j_o_message_id", "e_section_status")
+UPDATE "open_event_notifications" AS t SET
+  "error" = json_strip_nulls(
+    json_build_object(
+      'provider',
+        (v."j_o_provider")::json,
+        'providerMessageId',
+        (v."j_o_message_id")::json,
+        'status',
+        'sent'::text
+    )
+  )::text,
+  "locked_at" = NULL,
+  "fanout_status" = 'sent',
+  "locked_by" = NULL,
+  "fanout_attempts" = t."fanout_attempts" + 1,
+  "last_attempt_at" = now()
+FROM unnest(
+  ($1::text[])::bigint[],
+    ($2::text[])::varchar[],
+    ($3::text[])::timestamptz[],
+    $4::text[],
+    $5::text[],
+    $6::text[]
+) AS v("id", "f0", "f1", "j_o_provider", "j_o_message_id", "e_section_status")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
@@ -183,68 +380,233 @@ FROM moved AS t)
 SELECT (t."notification_id")::bigint
 FROM moved AS t;
 
--- notify: settle retry, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', ($1::text)::json, 'status', 'retryable'::text, 'code', ($2::text)::json, 'message', ($3::text)::json, 'retryAfterSeconds', ($4::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+-- notify: settle retry, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))),
+--   One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "open_event_notifications" AS t SET
+  "error" = json_strip_nulls(
+    json_build_object(
+      'provider',
+        ($1::text)::json,
+        'status',
+        'retryable'::text,
+        'code',
+        ($2::text)::json,
+        'message',
+        ($3::text)::json,
+        'retryAfterSeconds',
+        ($4::text)::json
+    )
+  )::text,
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL,
+  "fanout_attempts" = t."fanout_attempts" + 1,
+  "last_attempt_at" = now()
 WHERE t."notification_id" = ANY (($5::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM ($6::text)::varchar
   AND t."locked_at" IS NOT DISTINCT FROM ($7::text)::timestamptz
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))), Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', (v."j_o_provider")::json, 'status', 'retryable'::text, 'code', (v."j_o_code")::json, 'message', (v."j_o_message")::json, 'retryAfterSeconds', (v."j_o_retry_after")::json))::text, "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[]) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
+-- notify: settle retry, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))),
+--   Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] ->
+--   Keys
+UPDATE "open_event_notifications" AS t SET
+  "error" = json_strip_nulls(
+    json_build_object(
+      'provider',
+        (v."j_o_provider")::json,
+        'status',
+        'retryable'::text,
+        'code',
+        (v."j_o_code")::json,
+        'message',
+        (v."j_o_message")::json,
+        'retryAfterSeconds',
+        (v."j_o_retry_after")::json
+    )
+  )::text,
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL,
+  "fanout_attempts" = t."fanout_attempts" + 1,
+  "last_attempt_at" = now()
+FROM unnest(
+  ($1::text[])::bigint[],
+    ($2::text[])::varchar[],
+    ($3::text[])::timestamptz[],
+    $4::text[],
+    $5::text[],
+    $6::text[],
+    $7::text[]
+) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
   AND t."locked_at" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle dead, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', ($1::text)::json, 'status', 'failed'::text, 'code', ($2::text)::json, 'message', ($3::text)::json, 'retryAfterSeconds', ($4::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+-- notify: settle dead, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))),
+--   One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "open_event_notifications" AS t SET
+  "error" = json_strip_nulls(
+    json_build_object(
+      'provider',
+        ($1::text)::json,
+        'status',
+        'failed'::text,
+        'code',
+        ($2::text)::json,
+        'message',
+        ($3::text)::json,
+        'retryAfterSeconds',
+        ($4::text)::json
+    )
+  )::text,
+  "locked_at" = NULL,
+  "fanout_status" = 'failed',
+  "locked_by" = NULL,
+  "fanout_attempts" = t."fanout_attempts" + 1,
+  "last_attempt_at" = now()
 WHERE t."notification_id" = ANY (($5::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM ($6::text)::varchar
   AND t."locked_at" IS NOT DISTINCT FROM ($7::text)::timestamptz
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle dead, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))), Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', (v."j_o_provider")::json, 'status', 'failed'::text, 'code', (v."j_o_code")::json, 'message', (v."j_o_message")::json, 'retryAfterSeconds', (v."j_o_retry_after")::json))::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[]) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
+-- notify: settle dead, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))),
+--   Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] ->
+--   Keys
+UPDATE "open_event_notifications" AS t SET
+  "error" = json_strip_nulls(
+    json_build_object(
+      'provider',
+        (v."j_o_provider")::json,
+        'status',
+        'failed'::text,
+        'code',
+        (v."j_o_code")::json,
+        'message',
+        (v."j_o_message")::json,
+        'retryAfterSeconds',
+        (v."j_o_retry_after")::json
+    )
+  )::text,
+  "locked_at" = NULL,
+  "fanout_status" = 'failed',
+  "locked_by" = NULL,
+  "fanout_attempts" = t."fanout_attempts" + 1,
+  "last_attempt_at" = now()
+FROM unnest(
+  ($1::text[])::bigint[],
+    ($2::text[])::varchar[],
+    ($3::text[])::timestamptz[],
+    $4::text[],
+    $5::text[],
+    $6::text[],
+    $7::text[]
+) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
   AND t."locked_at" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle rejected, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))), One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', ($1::text)::json, 'status', 'failed'::text, 'code', ($2::text)::json, 'message', ($3::text)::json, 'retryAfterSeconds', ($4::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+-- notify: settle rejected, uniform: [One(Json(Outcome("provider"))), One(Json(Outcome("code"))), One(Json(Outcome("message"))),
+--   One(Json(Outcome("retry_after"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
+UPDATE "open_event_notifications" AS t SET
+  "error" = json_strip_nulls(
+    json_build_object(
+      'provider',
+        ($1::text)::json,
+        'status',
+        'failed'::text,
+        'code',
+        ($2::text)::json,
+        'message',
+        ($3::text)::json,
+        'retryAfterSeconds',
+        ($4::text)::json
+    )
+  )::text,
+  "locked_at" = NULL,
+  "fanout_status" = 'failed',
+  "locked_by" = NULL,
+  "fanout_attempts" = t."fanout_attempts" + 1,
+  "last_attempt_at" = now()
 WHERE t."notification_id" = ANY (($5::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM ($6::text)::varchar
   AND t."locked_at" IS NOT DISTINCT FROM ($7::text)::timestamptz
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))), Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('provider', (v."j_o_provider")::json, 'status', 'failed'::text, 'code', (v."j_o_code")::json, 'message', (v."j_o_message")::json, 'retryAfterSeconds', (v."j_o_retry_after")::json))::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[]) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
+-- notify: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("provider"))),
+--   Array(Json(Outcome("code"))), Array(Json(Outcome("message"))), Array(Json(Outcome("retry_after")))] ->
+--   Keys
+UPDATE "open_event_notifications" AS t SET
+  "error" = json_strip_nulls(
+    json_build_object(
+      'provider',
+        (v."j_o_provider")::json,
+        'status',
+        'failed'::text,
+        'code',
+        (v."j_o_code")::json,
+        'message',
+        (v."j_o_message")::json,
+        'retryAfterSeconds',
+        (v."j_o_retry_after")::json
+    )
+  )::text,
+  "locked_at" = NULL,
+  "fanout_status" = 'failed',
+  "locked_by" = NULL,
+  "fanout_attempts" = t."fanout_attempts" + 1,
+  "last_attempt_at" = now()
+FROM unnest(
+  ($1::text[])::bigint[],
+    ($2::text[])::varchar[],
+    ($3::text[])::timestamptz[],
+    $4::text[],
+    $5::text[],
+    $6::text[],
+    $7::text[]
+) AS v("id", "f0", "f1", "j_o_provider", "j_o_code", "j_o_message", "j_o_retry_after")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
   AND t."locked_at" IS NOT DISTINCT FROM v."f1"
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle skipped, uniform: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', ($1::text)::json, 'message', ($2::text)::json))::text, "locked_at" = NULL, "fanout_status" = 'skipped', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
+-- notify: settle skipped, uniform: [One(Json(Outcome("code"))), One(Json(Outcome("message"))), Ids, One(Fence(0)), One(Fence(1))] ->
+--   Keys
+UPDATE "open_event_notifications" AS t SET
+  "error" = json_strip_nulls(json_build_object('code', ($1::text)::json, 'message', ($2::text)::json))::text,
+  "locked_at" = NULL,
+  "fanout_status" = 'skipped',
+  "locked_by" = NULL,
+  "fanout_attempts" = t."fanout_attempts" + 1,
+  "last_attempt_at" = now()
 WHERE t."notification_id" = ANY (($3::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM ($4::text)::varchar
   AND t."locked_at" IS NOT DISTINCT FROM ($5::text)::timestamptz
 RETURNING (t."notification_id")::bigint;
 
--- notify: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("code"))), Array(Json(Outcome("message")))] -> Keys
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', (v."j_o_code")::json, 'message', (v."j_o_message")::json))::text, "locked_at" = NULL, "fanout_status" = 'skipped', "locked_by" = NULL, "fanout_attempts" = t."fanout_attempts" + 1, "last_attempt_at" = now()
-FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[]) AS v("id", "f0", "f1", "j_o_code", "j_o_message")
+-- notify: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Json(Outcome("code"))),
+--   Array(Json(Outcome("message")))] -> Keys
+UPDATE "open_event_notifications" AS t SET
+  "error" = json_strip_nulls(
+    json_build_object('code', (v."j_o_code")::json, 'message', (v."j_o_message")::json)
+  )::text,
+  "locked_at" = NULL,
+  "fanout_status" = 'skipped',
+  "locked_by" = NULL,
+  "fanout_attempts" = t."fanout_attempts" + 1,
+  "last_attempt_at" = now()
+FROM unnest(
+  ($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::text[], $5::text[]
+) AS v("id", "f0", "f1", "j_o_code", "j_o_message")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
@@ -252,7 +614,9 @@ WHERE t."notification_id" = v."id"
 RETURNING (t."notification_id")::bigint;
 
 -- notify: settle deferred, uniform: [One(Delay), Ids, One(Fence(0)), One(Fence(1))] -> Keys
-UPDATE "open_event_notifications" AS t SET "locked_at" = now() + make_interval(secs => $1::float8) - interval '120 seconds', "locked_by" = 'deferred'
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = now() + make_interval(secs => $1::float8) - interval '120 seconds',
+  "locked_by" = 'deferred'
 WHERE t."notification_id" = ANY (($2::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM ($3::text)::varchar
@@ -260,8 +624,12 @@ WHERE t."notification_id" = ANY (($2::text[])::bigint[])
 RETURNING (t."notification_id")::bigint;
 
 -- notify: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Fence(1)), Array(Delay)] -> Keys
-UPDATE "open_event_notifications" AS t SET "locked_at" = now() + make_interval(secs => v."delay") - interval '120 seconds', "locked_by" = 'deferred'
-FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::float8[]) AS v("id", "f0", "f1", "delay")
+UPDATE "open_event_notifications" AS t SET
+  "locked_at" = now() + make_interval(secs => v."delay") - interval '120 seconds',
+  "locked_by" = 'deferred'
+FROM unnest(
+  ($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[], $4::float8[]
+) AS v("id", "f0", "f1", "delay")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
@@ -278,7 +646,9 @@ RETURNING (t."notification_id")::bigint;
 
 -- notify: settle released, each: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
 UPDATE "open_event_notifications" AS t SET "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
-FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[]) AS v("id", "f0", "f1")
+FROM unnest(
+  ($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[]
+) AS v("id", "f0", "f1")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
@@ -286,8 +656,14 @@ WHERE t."notification_id" = v."id"
 RETURNING (t."notification_id")::bigint;
 
 -- notify: extend: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Leases
-UPDATE "open_event_notifications" AS t SET "locked_at" = CASE WHEN t."locked_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."locked_at" + interval '1 microseconds' ELSE now() END
-FROM unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[]) AS v("id", "f0", "f1")
+UPDATE "open_event_notifications" AS t SET "locked_at" = CASE
+  WHEN t."locked_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+    THEN t."locked_at" + interval '1 microseconds'
+  ELSE now()
+  END
+FROM unnest(
+  ($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[]
+) AS v("id", "f0", "f1")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
@@ -296,7 +672,8 @@ RETURNING (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at"):
 
 -- notify: leases that still hold: [Array(Id), Array(Fence(0)), Array(Fence(1))] -> Keys
 SELECT (t."notification_id")::bigint
-FROM "open_event_notifications" AS t, unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[]) AS v("id", "f0", "f1")
+FROM "open_event_notifications" AS t,
+  unnest(($1::text[])::bigint[], ($2::text[])::varchar[], ($3::text[])::timestamptz[]) AS v("id", "f0", "f1")
 WHERE t."notification_id" = v."id"
   AND t."fanout_status" IS NOT DISTINCT FROM 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_by" IS NOT DISTINCT FROM v."f0"
@@ -304,7 +681,19 @@ WHERE t."notification_id" = v."id"
   AND (t."locked_at" < now() - interval '120 seconds') IS NOT TRUE;
 
 -- notify: look for expired leases: [Limit] -> Other
-SELECT (t."notification_id")::bigint, (t."locked_by")::text, (t."locked_at")::text, CASE WHEN NOT (COALESCE(t."locked_by", '') = 'deferred') AND COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1 >= 5 THEN 1 ELSE 0 END, 3
+SELECT
+  (t."notification_id")::bigint,
+  (t."locked_by")::text,
+  (t."locked_at")::text,
+  CASE
+    WHEN NOT (COALESCE(t."locked_by", '') = 'deferred')
+    AND COALESCE(
+      substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0
+    ) + 1 >= 5
+      THEN 1
+    ELSE 0
+    END,
+  3
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
   AND t."locked_at" < now() - interval '120 seconds'
@@ -355,7 +744,44 @@ WHERE t."notification_id" = ANY (($1::text[])::bigint[])
   AND t."locked_at" < now() - interval '120 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "error" = CASE WHEN COALESCE(t."locked_by", '') = 'deferred' THEN t."error" ELSE CASE WHEN t."error" IS NULL THEN '{"takeovers":' || (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint || '}' WHEN t."error" !~ '^\s*\{' THEN json_build_object('takeovers', (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint, 'message', t."error")::text ELSE '{"takeovers":' || (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint || CASE WHEN regexp_replace(t."error", '^\s*\{(\s*"takeovers"\s*:\s*[0-9]+\s*,?)?\s*', '') ~ '^\}' THEN '' ELSE ',' END || regexp_replace(t."error", '^\s*\{(\s*"takeovers"\s*:\s*[0-9]+\s*,?)?\s*', '') END END, "locked_at" = NULL, "fanout_status" = 'pending', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "error" = CASE
+    WHEN COALESCE(t."locked_by", '') = 'deferred' THEN t."error"
+    ELSE CASE
+    WHEN t."error" IS NULL
+      THEN '{"takeovers":'
+      || (
+        COALESCE(
+          substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0
+        ) + 1
+      )::bigint
+      || '}'
+    WHEN t."error" !~ '^\s*\{'
+      THEN json_build_object(
+        'takeovers',
+          (
+            COALESCE(
+              substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0
+            ) + 1
+          )::bigint,
+          'message',
+          t."error"
+      )::text
+    ELSE '{"takeovers":'
+      || (
+        COALESCE(
+          substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0
+        ) + 1
+      )::bigint
+      || CASE
+    WHEN regexp_replace(t."error", '^\s*\{(\s*"takeovers"\s*:\s*[0-9]+\s*,?)?\s*', '') ~ '^\}' THEN ''
+    ELSE ','
+    END || regexp_replace(t."error", '^\s*\{(\s*"takeovers"\s*:\s*[0-9]+\s*,?)?\s*', '')
+    END
+    END,
+  "locked_at" = NULL,
+  "fanout_status" = 'pending',
+  "locked_by" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -375,7 +801,22 @@ WHERE t."notification_id" = ANY (($1::text[])::bigint[])
   AND t."locked_at" < now() - interval '120 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "error" = json_build_object('code', 'poison'::text, 'message', 'taken over too often: its workers died, or lost it, while they held it'::text, 'takeovers', (COALESCE(substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0) + 1)::bigint)::text, "locked_at" = NULL, "fanout_status" = 'failed', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "error" = json_build_object(
+    'code',
+      'poison'::text,
+      'message',
+      'taken over too often: its workers died, or lost it, while they held it'::text,
+      'takeovers',
+      (
+        COALESCE(
+          substring(t."error"::text FROM '"takeovers"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0
+        ) + 1
+      )::bigint
+  )::text,
+  "locked_at" = NULL,
+  "fanout_status" = 'failed',
+  "locked_by" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -393,7 +834,12 @@ WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "error" = COALESCE(t."error", json_strip_nulls(json_build_object('code', 'failed'::text, 'message', 'attempts spent'))::text), "fanout_status" = 'failed', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "error" = COALESCE(
+    t."error", json_strip_nulls(json_build_object('code', 'failed'::text, 'message', 'attempts spent'))::text
+  ),
+  "fanout_status" = 'failed',
+  "locked_by" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -408,7 +854,12 @@ WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "error" = json_strip_nulls(json_build_object('code', 'expired'::text, 'message', 'waited longer than the news is good for'))::text, "fanout_status" = 'expired', "locked_by" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "error" = json_strip_nulls(
+    json_build_object('code', 'expired'::text, 'message', 'waited longer than the news is good for')
+  )::text,
+  "fanout_status" = 'expired',
+  "locked_by" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -416,35 +867,149 @@ FROM moved AS t;
 
 -- notify: next due: [] -> Other
 SELECT CASE WHEN min(looked.w) < 0 THEN 0 ELSE (min(looked.w))::bigint END AS w
-FROM (SELECT COALESCE(CASE WHEN t."fanout_attempts" > 0 THEN GREATEST(CASE t."fanout_attempts" WHEN 1 THEN 0 WHEN 2 THEN 2000000 ELSE 7000000 END, LEAST(GREATEST(COALESCE(substring(t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0), 0), 86400) * 1000000) - (CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END) END, 0) AS w FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND t."fanout_attempts" < 3 AND (t."created_at" IS NULL OR t."created_at" >= now() - interval '86400 seconds') ORDER BY t."notification_id" LIMIT 1000) AS looked;
+FROM (
+  SELECT COALESCE(
+    CASE
+      WHEN t."fanout_attempts" > 0
+        THEN GREATEST(
+          CASE t."fanout_attempts" WHEN 1 THEN 0 WHEN 2 THEN 2000000 ELSE 7000000 END,
+            LEAST(
+              GREATEST(
+                COALESCE(
+                  substring(
+                    t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)'
+                  )::float8,
+                    0
+                ),
+                  0
+              ),
+                86400
+            ) * 1000000
+        ) - (CASE
+          WHEN isfinite(t."last_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint
+          END)
+      END,
+      0
+  ) AS w
+    FROM "open_event_notifications" AS t
+    WHERE t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    AND t."fanout_attempts" < 3
+    AND (t."created_at" IS NULL OR t."created_at" >= now() - interval '86400 seconds')
+    ORDER BY t."notification_id"
+    LIMIT 1000
+) AS looked;
 
 -- notify: lag: [] -> Other
-SELECT ((SELECT (COALESCE(CASE WHEN isfinite(t."last_attempt_at") THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL AND (t."fanout_attempts" = 0 OR t."last_attempt_at" IS NULL OR (t."last_attempt_at" <= CASE t."fanout_attempts" WHEN 1 THEN now() WHEN 2 THEN now() - interval '2 seconds' ELSE now() - interval '7 seconds' END AND t."last_attempt_at" <= now() + make_interval(secs => (0 - LEAST(GREATEST(COALESCE(substring(t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)')::float8, 0), 0), 86400))))) AND t."fanout_attempts" < 3 AND (t."created_at" IS NULL OR t."created_at" >= now() - interval '86400 seconds') ORDER BY t."notification_id" LIMIT 1))::float8,
-  ((SELECT (CASE WHEN isfinite(t."locked_at") THEN floor(extract(epoch FROM now() - t."locked_at") * 1000000)::bigint END)::float8 / 1000000 FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL ORDER BY t."locked_at" LIMIT 1))::float8;
+SELECT (
+  (
+    SELECT (
+      COALESCE(
+        CASE
+          WHEN isfinite(t."last_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."last_attempt_at") * 1000000)::bigint
+          END,
+          CASE
+            WHEN isfinite(t."created_at")
+              THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+            END
+      )
+    )::float8 / 1000000
+      FROM "open_event_notifications" AS t
+      WHERE t."fanout_status" = 'pending'
+      AND t."locked_at" IS NULL
+      AND (
+        t."fanout_attempts" = 0
+          OR t."last_attempt_at" IS NULL
+          OR (
+            t."last_attempt_at" <= CASE t."fanout_attempts"
+              WHEN 1 THEN now()
+              WHEN 2 THEN now() - interval '2 seconds'
+              ELSE now() - interval '7 seconds'
+              END
+              AND t."last_attempt_at" <= now() + make_interval(
+                secs => (
+                  0 - LEAST(
+                    GREATEST(
+                      COALESCE(
+                        substring(
+                          t."error"::text FROM '"retryAfterSeconds"\s*:\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)'
+                        )::float8,
+                          0
+                      ),
+                        0
+                    ),
+                      86400
+                  )
+                )
+              )
+          )
+      )
+      AND t."fanout_attempts" < 3
+      AND (t."created_at" IS NULL OR t."created_at" >= now() - interval '86400 seconds')
+      ORDER BY t."notification_id"
+      LIMIT 1
+  )
+)::float8,
+  (
+    (
+      SELECT (
+        CASE
+          WHEN isfinite(t."locked_at") THEN floor(extract(epoch FROM now() - t."locked_at") * 1000000)::bigint
+          END
+      )::float8 / 1000000
+        FROM "open_event_notifications" AS t
+        WHERE t."fanout_status" = 'pending'
+        AND t."locked_at" IS NOT NULL
+        ORDER BY t."locked_at"
+        LIMIT 1
+    )
+  )::float8;
 
 -- notify: census waiting: [] -> Other
 SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NULL LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "open_event_notifications" AS t
+    WHERE t."fanout_status" = 'pending'
+    AND t."locked_at" IS NULL
+    LIMIT 10001
+) AS counted;
 
 -- notify: census locked: [] -> Other
 SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one
+    FROM "open_event_notifications" AS t
+    WHERE t."fanout_status" = 'pending'
+    AND t."locked_at" IS NOT NULL
+    LIMIT 10001
+) AS counted;
 
 -- notify: census sent: [] -> Other
 SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'sent' LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'sent' LIMIT 10001
+) AS counted;
 
 -- notify: census failed: [] -> Other
 SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'failed' LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'failed' LIMIT 10001
+) AS counted;
 
 -- notify: census skipped: [] -> Other
 SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'skipped' LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'skipped' LIMIT 10001
+) AS counted;
 
 -- notify: census expired: [] -> Other
 SELECT (COUNT(*))::bigint
-FROM (SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'expired' LIMIT 10001) AS counted;
+FROM (
+  SELECT 1 AS one FROM "open_event_notifications" AS t WHERE t."fanout_status" = 'expired' LIMIT 10001
+) AS counted;
 
 -- notify: requeue ids failed: [Ids] -> Keys
 WITH pick AS MATERIALIZED (
@@ -454,7 +1019,12 @@ WHERE t."notification_id" = ANY (($1::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'failed'
 FOR UPDATE),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "fanout_status" = 'pending', "locked_at" = NULL, "locked_by" = NULL, "fanout_attempts" = 0, "error" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "fanout_status" = 'pending',
+  "locked_at" = NULL,
+  "locked_by" = NULL,
+  "fanout_attempts" = 0,
+  "error" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -468,7 +1038,12 @@ WHERE t."notification_id" = ANY (($1::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'skipped'
 FOR UPDATE),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "fanout_status" = 'pending', "locked_at" = NULL, "locked_by" = NULL, "fanout_attempts" = 0, "error" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "fanout_status" = 'pending',
+  "locked_at" = NULL,
+  "locked_by" = NULL,
+  "fanout_attempts" = 0,
+  "error" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -482,7 +1057,12 @@ WHERE t."notification_id" = ANY (($1::text[])::bigint[])
   AND t."fanout_status" IS NOT DISTINCT FROM 'expired'
 FOR UPDATE),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "fanout_status" = 'pending', "locked_at" = NULL, "locked_by" = NULL, "fanout_attempts" = 0, "error" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "fanout_status" = 'pending',
+  "locked_at" = NULL,
+  "locked_by" = NULL,
+  "fanout_attempts" = 0,
+  "error" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -493,11 +1073,24 @@ WITH pick AS MATERIALIZED (
 SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'failed'
-  AND ($1::float8 IS NULL OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."last_attempt_at" IS NULL AND t."locked_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."last_attempt_at" IS NULL AND t."locked_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."last_attempt_at" IS NULL
+      AND t."locked_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."last_attempt_at" IS NULL
+      AND t."locked_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "fanout_status" = 'pending', "locked_at" = NULL, "locked_by" = NULL, "fanout_attempts" = 0, "error" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "fanout_status" = 'pending',
+  "locked_at" = NULL,
+  "locked_by" = NULL,
+  "fanout_attempts" = 0,
+  "error" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -508,11 +1101,24 @@ WITH pick AS MATERIALIZED (
 SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'skipped'
-  AND ($1::float8 IS NULL OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."last_attempt_at" IS NULL AND t."locked_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."last_attempt_at" IS NULL AND t."locked_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."last_attempt_at" IS NULL
+      AND t."locked_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."last_attempt_at" IS NULL
+      AND t."locked_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "fanout_status" = 'pending', "locked_at" = NULL, "locked_by" = NULL, "fanout_attempts" = 0, "error" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "fanout_status" = 'pending',
+  "locked_at" = NULL,
+  "locked_by" = NULL,
+  "fanout_attempts" = 0,
+  "error" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -523,11 +1129,24 @@ WITH pick AS MATERIALIZED (
 SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'expired'
-  AND ($1::float8 IS NULL OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."last_attempt_at" IS NULL AND t."locked_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."last_attempt_at" IS NULL AND t."locked_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."last_attempt_at" IS NULL
+      AND t."locked_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."last_attempt_at" IS NULL
+      AND t."locked_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "open_event_notifications" AS t SET "fanout_status" = 'pending', "locked_at" = NULL, "locked_by" = NULL, "fanout_attempts" = 0, "error" = NULL
+UPDATE "open_event_notifications" AS t SET
+  "fanout_status" = 'pending',
+  "locked_at" = NULL,
+  "locked_by" = NULL,
+  "fanout_attempts" = 0,
+  "error" = NULL
 WHERE t."notification_id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."notification_id")
 SELECT (t."notification_id")::bigint
@@ -552,7 +1171,15 @@ WITH pick AS MATERIALIZED (
 SELECT t."notification_id" AS k
 FROM "open_event_notifications" AS t
 WHERE t."fanout_status" = 'pending' AND t."locked_at" IS NOT NULL
-  AND ($1::float8 IS NULL OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."last_attempt_at" IS NULL AND t."locked_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."last_attempt_at" IS NULL AND t."locked_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."last_attempt_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."last_attempt_at" IS NULL
+      AND t."locked_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."last_attempt_at" IS NULL
+      AND t."locked_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (

@@ -20,7 +20,12 @@ CREATE TABLE IF NOT EXISTS `outbox` (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 -- create
-ALTER TABLE `outbox` ADD COLUMN `live_group` VARCHAR(255) GENERATED ALWAYS AS (CASE WHEN ((`status` = 'PENDING') OR (`status` = 'PROCESSING')) AND `partition_key` IS NOT NULL THEN `partition_key` END) VIRTUAL;
+ALTER TABLE `outbox` ADD COLUMN `live_group` VARCHAR(255) GENERATED ALWAYS AS (
+  CASE
+    WHEN ((`status` = 'PENDING') OR (`status` = 'PROCESSING'))
+    AND `partition_key` IS NOT NULL THEN `partition_key`
+    END
+) VIRTUAL;
 
 -- create
 CREATE INDEX `outbox_publish_free` ON `outbox` (`status`, `live_group`, `created_at`, `id`);
@@ -37,10 +42,40 @@ CREATE INDEX `outbox_publish_lease` ON `outbox` (`status`, `claimed_at`);
 -- create
 CREATE INDEX `outbox_delivered_purge` ON `outbox` (`status`, `processed_at`);
 
--- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic", "traceparent"], joined: [] }
+-- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["dedupe",
+--   "headers.deal_id", "key", "payload", "topic", "traceparent"], joined: [] }
 
 -- publish: claim 1, step 1: [Limit] -> Rows
-SELECT CAST(t.`id` AS SIGNED), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END
+SELECT
+  CAST(t.`id` AS SIGNED),
+  CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR),
+  CAST(t.`retry_count` AS SIGNED),
+  NULL,
+  NULL,
+  CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END,
+  'wait',
+  NULL,
+  NULL,
+  CAST(
+    COALESCE(
+      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+    ) AS SIGNED
+  ),
+  CAST(
+    COALESCE(LENGTH(t.`idempotency_key`), 0)
+      + COALESCE(LENGTH(t.`deal_id`), 0)
+      + COALESCE(LENGTH(t.`partition_key`), 0)
+      + COALESCE(LENGTH(t.`payload`), 0)
+      + COALESCE(LENGTH(t.`topic`), 0)
+      + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED
+  ),
+  CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END,
+  CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END,
+  CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END,
+  CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END,
+  CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END,
+  CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END
 FROM `outbox` AS t
 WHERE t.`status` = 'PENDING'
   AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
@@ -52,16 +87,54 @@ LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
 -- publish: claim 1, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(CASE WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`claimed_at` + INTERVAL 1 MICROSECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(6)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PROCESSING',
+  t.`claimed_at` = CAST(
+    CASE
+      WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        THEN t.`claimed_at` + INTERVAL 1 MICROSECOND
+      ELSE UTC_TIMESTAMP(6)
+      END AS DATETIME(6)
+  ),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: claim groups from the start 1: [Fresh, Jumps] -> Groups
 SELECT CAST(s.g AS CHAR), s.kind,
-  (SELECT ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) FROM `outbox` AS t WHERE t.`live_group` = s.g AND t.`live_group` IS NOT NULL ORDER BY t.`live_group`, t.`created_at`, t.`id` LIMIT 1),
-  (SELECT CAST(t.`id` AS SIGNED) FROM `outbox` AS t WHERE t.`live_group` = s.g ORDER BY t.`live_group`, t.`created_at`, t.`id` LIMIT 1)
+  (
+    SELECT
+      (
+        (
+          t.`status` = 'PENDING'
+            AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+            AND t.`retry_count` < 3
+            AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+        ) IS TRUE
+      )
+        FROM `outbox` AS t
+        WHERE t.`live_group` = s.g
+        AND t.`live_group` IS NOT NULL
+        ORDER BY t.`live_group`,
+      t.`created_at`,
+      t.`id` LIMIT 1
+  ),
+  (
+    SELECT
+      CAST(t.`id` AS SIGNED) FROM `outbox` AS t WHERE t.`live_group` = s.g ORDER BY t.`live_group`,
+      t.`created_at`,
+      t.`id` LIMIT 1
+  )
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
-    SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`status` = 'PENDING' AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND ORDER BY t.`created_at` DESC, t.`id` DESC LIMIT ?) AS f
+    SELECT
+      t.`live_group` AS g
+        FROM `outbox` AS t
+        WHERE t.`status` = 'PENDING'
+        AND t.`live_group` IS NOT NULL
+        AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+        AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+        ORDER BY t.`created_at` DESC,
+      t.`id` DESC LIMIT ?) AS f
   UNION ALL
   SELECT r.g, 1 FROM (SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`live_group` IS NOT NULL
     GROUP BY t.`live_group` ORDER BY t.`live_group` LIMIT ?) AS r) AS s
@@ -75,24 +148,106 @@ ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
 -- publish: claim groups from the start 2, step 2: [Group, Group, Run] -> Run
-SELECT CAST(t.`id` AS SIGNED), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN t.`status` = 'PROCESSING' THEN -1 WHEN ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) THEN 1 ELSE 0 END
+SELECT
+  CAST(t.`id` AS SIGNED),
+  CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR),
+  CAST(t.`retry_count` AS SIGNED),
+  NULL,
+  NULL,
+  CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END,
+  'wait',
+  NULL,
+  NULL,
+  CAST(
+    COALESCE(
+      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+    ) AS SIGNED
+  ),
+  CAST(
+    COALESCE(LENGTH(t.`idempotency_key`), 0)
+      + COALESCE(LENGTH(t.`deal_id`), 0)
+      + COALESCE(LENGTH(t.`partition_key`), 0)
+      + COALESCE(LENGTH(t.`payload`), 0)
+      + COALESCE(LENGTH(t.`topic`), 0)
+      + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED
+  ),
+  CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END,
+  CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END,
+  CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END,
+  CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END,
+  CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END,
+  CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END,
+  CASE
+    WHEN t.`status` = 'PROCESSING' THEN -1
+    WHEN (
+      (
+        t.`status` = 'PENDING'
+          AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+          AND t.`retry_count` < 3
+          AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+      ) IS TRUE
+    )
+      THEN 1
+    ELSE 0
+    END
 FROM `outbox` AS t
-WHERE t.`live_group` = ? AND t.`live_group` IS NOT NULL AND NOT EXISTS (SELECT 1 FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' AND t.`live_group` = ?)
+WHERE t.`live_group` = ?
+  AND t.`live_group` IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' AND t.`live_group` = ?)
 ORDER BY t.`created_at`, t.`id`
 LIMIT ?
 FOR UPDATE;
 
 -- publish: claim groups from the start 2, step 3: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(CASE WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`claimed_at` + INTERVAL 1 MICROSECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(6)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PROCESSING',
+  t.`claimed_at` = CAST(
+    CASE
+      WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        THEN t.`claimed_at` + INTERVAL 1 MICROSECOND
+      ELSE UTC_TIMESTAMP(6)
+      END AS DATETIME(6)
+  ),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: claim groups from the cursor 1: [Fresh, Cursor, Jumps] -> Groups
 SELECT CAST(s.g AS CHAR), s.kind,
-  (SELECT ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) FROM `outbox` AS t WHERE t.`live_group` = s.g AND t.`live_group` IS NOT NULL ORDER BY t.`live_group`, t.`created_at`, t.`id` LIMIT 1),
-  (SELECT CAST(t.`id` AS SIGNED) FROM `outbox` AS t WHERE t.`live_group` = s.g ORDER BY t.`live_group`, t.`created_at`, t.`id` LIMIT 1)
+  (
+    SELECT
+      (
+        (
+          t.`status` = 'PENDING'
+            AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+            AND t.`retry_count` < 3
+            AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+        ) IS TRUE
+      )
+        FROM `outbox` AS t
+        WHERE t.`live_group` = s.g
+        AND t.`live_group` IS NOT NULL
+        ORDER BY t.`live_group`,
+      t.`created_at`,
+      t.`id` LIMIT 1
+  ),
+  (
+    SELECT
+      CAST(t.`id` AS SIGNED) FROM `outbox` AS t WHERE t.`live_group` = s.g ORDER BY t.`live_group`,
+      t.`created_at`,
+      t.`id` LIMIT 1
+  )
 FROM (
   SELECT DISTINCT f.g, 0 AS kind FROM (
-    SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`status` = 'PENDING' AND t.`live_group` IS NOT NULL AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND ORDER BY t.`created_at` DESC, t.`id` DESC LIMIT ?) AS f
+    SELECT
+      t.`live_group` AS g
+        FROM `outbox` AS t
+        WHERE t.`status` = 'PENDING'
+        AND t.`live_group` IS NOT NULL
+        AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+        AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+        ORDER BY t.`created_at` DESC,
+      t.`id` DESC LIMIT ?) AS f
   UNION ALL
   SELECT r.g, 1 FROM (SELECT t.`live_group` AS g FROM `outbox` AS t WHERE t.`live_group` > ?
     GROUP BY t.`live_group` ORDER BY t.`live_group` LIMIT ?) AS r) AS s
@@ -106,19 +261,79 @@ ORDER BY t.`id`
 FOR UPDATE SKIP LOCKED;
 
 -- publish: claim groups from the cursor 2, step 2: [Group, Group, Run] -> Run
-SELECT CAST(t.`id` AS SIGNED), CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR), CAST(t.`retry_count` AS SIGNED), NULL, NULL, CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END, 'wait', NULL, NULL, CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS SIGNED), CAST(COALESCE(LENGTH(t.`idempotency_key`), 0) + COALESCE(LENGTH(t.`deal_id`), 0) + COALESCE(LENGTH(t.`partition_key`), 0) + COALESCE(LENGTH(t.`payload`), 0) + COALESCE(LENGTH(t.`topic`), 0) + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED), CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END, CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END, CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END, CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END, CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END, CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END, CASE WHEN t.`status` = 'PROCESSING' THEN -1 WHEN ((t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND) IS TRUE) THEN 1 ELSE 0 END
+SELECT
+  CAST(t.`id` AS SIGNED),
+  CAST(CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END AS CHAR),
+  CAST(t.`retry_count` AS SIGNED),
+  NULL,
+  NULL,
+  CASE WHEN t.`partition_key` IS NOT NULL THEN CAST(t.`partition_key` AS CHAR) END,
+  'wait',
+  NULL,
+  NULL,
+  CAST(
+    COALESCE(
+      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+    ) AS SIGNED
+  ),
+  CAST(
+    COALESCE(LENGTH(t.`idempotency_key`), 0)
+      + COALESCE(LENGTH(t.`deal_id`), 0)
+      + COALESCE(LENGTH(t.`partition_key`), 0)
+      + COALESCE(LENGTH(t.`payload`), 0)
+      + COALESCE(LENGTH(t.`topic`), 0)
+      + COALESCE(LENGTH(t.`traceparent`), 0) AS SIGNED
+  ),
+  CASE WHEN LENGTH(t.`idempotency_key`) <= 65536 THEN t.`idempotency_key` END,
+  CASE WHEN LENGTH(t.`deal_id`) <= 65536 THEN t.`deal_id` END,
+  CASE WHEN LENGTH(t.`partition_key`) <= 65536 THEN t.`partition_key` END,
+  CASE WHEN LENGTH(t.`payload`) <= 65536 THEN t.`payload` END,
+  CASE WHEN LENGTH(t.`topic`) <= 65536 THEN t.`topic` END,
+  CASE WHEN LENGTH(t.`traceparent`) <= 65536 THEN t.`traceparent` END,
+  CASE
+    WHEN t.`status` = 'PROCESSING' THEN -1
+    WHEN (
+      (
+        t.`status` = 'PENDING'
+          AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+          AND t.`retry_count` < 3
+          AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+      ) IS TRUE
+    )
+      THEN 1
+    ELSE 0
+    END
 FROM `outbox` AS t
-WHERE t.`live_group` = ? AND t.`live_group` IS NOT NULL AND NOT EXISTS (SELECT 1 FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' AND t.`live_group` = ?)
+WHERE t.`live_group` = ?
+  AND t.`live_group` IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' AND t.`live_group` = ?)
 ORDER BY t.`created_at`, t.`id`
 LIMIT ?
 FOR UPDATE;
 
 -- publish: claim groups from the cursor 2, step 3: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PROCESSING', t.`claimed_at` = CAST(CASE WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`claimed_at` + INTERVAL 1 MICROSECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(6)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PROCESSING',
+  t.`claimed_at` = CAST(
+    CASE
+      WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        THEN t.`claimed_at` + INTERVAL 1 MICROSECOND
+      ELSE UTC_TIMESTAMP(6)
+      END AS DATETIME(6)
+  ),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: load: [Ids] -> Other
-SELECT CAST(t.`id` AS SIGNED), t.`idempotency_key`, t.`deal_id`, t.`partition_key`, t.`payload`, t.`topic`, t.`traceparent`
+SELECT
+  CAST(t.`id` AS SIGNED),
+  t.`idempotency_key`,
+  t.`deal_id`,
+  t.`partition_key`,
+  t.`payload`,
+  t.`topic`,
+  t.`traceparent`
 FROM `outbox` AS t
 WHERE t.`id` IN ({ids});
 
@@ -131,19 +346,29 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle delivered, uniform, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'DELIVERED', t.`last_error` = NULL, t.`processed_at` = UTC_TIMESTAMP(6), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'DELIVERED',
+  t.`last_error` = NULL,
+  t.`processed_at` = UTC_TIMESTAMP(6),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle delivered, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- publish: settle delivered, each, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'DELIVERED', t.`last_error` = NULL, t.`processed_at` = UTC_TIMESTAMP(6), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'DELIVERED',
+  t.`last_error` = NULL,
+  t.`processed_at` = UTC_TIMESTAMP(6),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle retry, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -155,19 +380,40 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle retry, uniform, step 2: [One(Delay), One(Reason), Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PENDING',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
+  t.`retry_count` = t.`retry_count` + 1,
+  t.`last_error` = ?,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle retry, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- publish: settle retry, each, step 2: [Rows([Delay, Reason, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`retry_count` = t.`retry_count` + 1, t.`last_error` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(
+        ?,
+          '$[*]' COLUMNS (
+            `delay` DOUBLE PATH '$.delay', `reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id'
+          )
+      ) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'PENDING',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
+  t.`retry_count` = t.`retry_count` + 1,
+  t.`last_error` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle dead, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -179,19 +425,31 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle dead, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'FAILED',
+  t.`last_error` = ?,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle dead, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- publish: settle dead, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'FAILED',
+  t.`last_error` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle rejected, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -203,19 +461,31 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle rejected, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'FAILED',
+  t.`last_error` = ?,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle rejected, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- publish: settle rejected, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'FAILED',
+  t.`last_error` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle skipped, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -227,19 +497,31 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle skipped, uniform, step 2: [One(Reason), Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = ?, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'FAILED',
+  t.`last_error` = ?,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle skipped, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- publish: settle skipped, each, step 2: [Rows([Reason, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'FAILED', t.`last_error` = v.`reason`, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t
+  JOIN (
+    SELECT *
+      FROM JSON_TABLE(?, '$[*]' COLUMNS (`reason` LONGTEXT PATH '$.reason', `id` BIGINT PATH '$.id')) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'FAILED',
+  t.`last_error` = v.`reason`,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle deferred, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -251,19 +533,30 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle deferred, uniform, step 2: [One(Delay), Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PENDING',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(? * 1000000) MICROSECOND,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle deferred, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- publish: settle deferred, each, step 2: [Rows([Delay, Id]), Held] -> Nothing
-UPDATE `outbox` AS t JOIN (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS j) AS v ON t.`id` = v.`id` SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t
+  JOIN (
+    SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`delay` DOUBLE PATH '$.delay', `id` BIGINT PATH '$.id')) AS j
+  ) AS v ON t.`id` = v.`id` SET
+  t.`status` = 'PENDING',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6) + INTERVAL ROUND(v.`delay` * 1000000) MICROSECOND,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle released, uniform, step 1: [Ids, One(Fence(0))] -> Keys
@@ -275,31 +568,47 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: settle released, uniform, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PENDING',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: settle released, each, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- publish: settle released, each, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PENDING',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: extend, step 1: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
 FOR UPDATE;
 
 -- publish: extend, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`claimed_at` = CAST(CASE WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND THEN t.`claimed_at` + INTERVAL 1 MICROSECOND ELSE UTC_TIMESTAMP(6) END AS DATETIME(6)), t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`claimed_at` = CAST(
+    CASE
+      WHEN t.`claimed_at` BETWEEN UTC_TIMESTAMP(6) - INTERVAL 1 MICROSECOND AND UTC_TIMESTAMP(6) + INTERVAL 60 SECOND
+        THEN t.`claimed_at` + INTERVAL 1 MICROSECOND
+      ELSE UTC_TIMESTAMP(6)
+      END AS DATETIME(6)
+  ),
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: extend, step 3: [Held] -> Leases
@@ -328,14 +637,20 @@ WHERE t.`id` IN ({held});
 
 -- publish: leases that still hold: [Rows([Id, Fence(0)])] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
-FROM (SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j) AS v STRAIGHT_JOIN `outbox` AS t
+FROM (
+  SELECT * FROM JSON_TABLE(?, '$[*]' COLUMNS (`id` BIGINT PATH '$.id', `f0` BIGINT PATH '$.f0')) AS j
+) AS v STRAIGHT_JOIN `outbox` AS t
 WHERE t.`id` = v.`id`
   AND t.`status` = 'PROCESSING'
   AND t.`version` <=> v.`f0`
   AND (t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND) IS NOT TRUE;
 
 -- publish: look for expired leases: [Limit] -> Other
-SELECT CAST(t.`id` AS SIGNED), CAST(t.`version` AS CHAR), CASE WHEN t.`retry_count` + 1 >= 3 THEN 1 ELSE 0 END, 3
+SELECT
+  CAST(t.`id` AS SIGNED),
+  CAST(t.`version` AS CHAR),
+  CASE WHEN t.`retry_count` + 1 >= 3 THEN 1 ELSE 0 END,
+  3
 FROM `outbox` AS t
 WHERE t.`status` = 'PROCESSING'
   AND t.`claimed_at` < UTC_TIMESTAMP(6) - INTERVAL 60 SECOND
@@ -350,7 +665,9 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: reclaim, free, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PENDING',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: reclaim, spared, step 1: [Ids] -> Keys
@@ -362,12 +679,18 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: reclaim, spared, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PENDING',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: reclaim, spared, step 3: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'outbox/publish', CAST(CAST(t.`id` AS SIGNED) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `outbox` AS t WHERE t.`id` IN ({held})
+SELECT
+  'outbox/publish',
+  CAST(CAST(t.`id` AS SIGNED) AS CHAR),
+  1,
+  UTC_TIMESTAMP(6) FROM `outbox` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- publish: reclaim, charged, step 1: [Ids] -> Keys
@@ -379,12 +702,21 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: reclaim, charged, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = t.`retry_count` + 1, t.`last_error` = 'lease expired: the worker that held it is gone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PENDING',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`retry_count` = t.`retry_count` + 1,
+  t.`last_error` = 'lease expired: the worker that held it is gone',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: reclaim, charged, step 3: [Held] -> Nothing
 INSERT INTO postrider_crashes (place, row_id, crashes, crashed_at)
-SELECT 'outbox/publish', CAST(CAST(t.`id` AS SIGNED) AS CHAR), 1, UTC_TIMESTAMP(6) FROM `outbox` AS t WHERE t.`id` IN ({held})
+SELECT
+  'outbox/publish',
+  CAST(CAST(t.`id` AS SIGNED) AS CHAR),
+  1,
+  UTC_TIMESTAMP(6) FROM `outbox` AS t WHERE t.`id` IN ({held})
 ON DUPLICATE KEY UPDATE crashes = postrider_crashes.crashes + 1, crashed_at = VALUES(crashed_at);
 
 -- publish: reclaim, dead, step 1: [Ids] -> Keys
@@ -396,11 +728,17 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: reclaim, dead, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'FAILED', t.`last_error` = 'poison: its workers died several times while they delivered it, the last times alone', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'FAILED',
+  t.`last_error` = 'poison: its workers died several times while they delivered it, the last times alone',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: reclaim, dead, step 3: [Held] -> Nothing
-DELETE FROM postrider_crashes WHERE place = 'outbox/publish' AND row_id IN (SELECT CAST(CAST(t.`id` AS SIGNED) AS CHAR) FROM `outbox` AS t WHERE t.`id` IN ({held}));
+DELETE
+  FROM postrider_crashes
+  WHERE place = 'outbox/publish'
+  AND row_id IN (SELECT CAST(CAST(t.`id` AS SIGNED) AS CHAR) FROM `outbox` AS t WHERE t.`id` IN ({held}));
 
 -- publish: spent, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
@@ -418,14 +756,20 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- publish: spent, step 3: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`last_error` = COALESCE(t.`last_error`, 'attempts spent'), t.`status` = 'FAILED', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`last_error` = COALESCE(t.`last_error`, 'attempts spent'),
+  t.`status` = 'FAILED',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: purge 1, step 1: [Limit] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
 FROM `outbox` AS t
 WHERE t.`status` = 'DELIVERED'
-  AND ((t.`processed_at` < UTC_TIMESTAMP(6) - INTERVAL 604800 SECOND) OR (t.`processed_at` IS NULL AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 604800 SECOND))
+  AND (
+    (t.`processed_at` < UTC_TIMESTAMP(6) - INTERVAL 604800 SECOND)
+      OR (t.`processed_at` IS NULL AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 604800 SECOND)
+  )
 LIMIT ?
 FOR UPDATE SKIP LOCKED;
 
@@ -434,7 +778,9 @@ DELETE FROM `outbox`
 WHERE `id` IN ({held});
 
 -- publish: next due: [] -> Other
-SELECT CAST(COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED) AS w
+SELECT CAST(
+  COALESCE(0 - (TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6))), 0) AS SIGNED
+) AS w
 FROM `outbox` AS t
 WHERE t.`status` = 'PENDING'
   AND t.`retry_count` < 3
@@ -443,8 +789,28 @@ ORDER BY t.`next_attempt_at`
 LIMIT 1;
 
 -- publish: lag: [] -> Other
-SELECT (SELECT CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))) AS DOUBLE) / 1000000 FROM `outbox` AS t WHERE t.`status` = 'PENDING' AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6)) AND t.`retry_count` < 3 AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND ORDER BY t.`created_at` LIMIT 1),
-  (SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`claimed_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000 FROM `outbox` AS t WHERE t.`status` = 'PROCESSING' ORDER BY t.`claimed_at` LIMIT 1);
+SELECT (
+  SELECT CAST(
+    COALESCE(
+      TIMESTAMPDIFF(MICROSECOND, t.`next_attempt_at`, UTC_TIMESTAMP(6)),
+        TIMESTAMPDIFF(MICROSECOND, t.`created_at`, UTC_TIMESTAMP(6))
+    ) AS DOUBLE
+  ) / 1000000
+    FROM `outbox` AS t
+    WHERE t.`status` = 'PENDING'
+    AND (t.`next_attempt_at` IS NULL OR t.`next_attempt_at` <= UTC_TIMESTAMP(6))
+    AND t.`retry_count` < 3
+    AND t.`created_at` < UTC_TIMESTAMP(6) - INTERVAL 1 SECOND
+    ORDER BY t.`created_at`
+    LIMIT 1
+),
+  (
+    SELECT CAST(TIMESTAMPDIFF(MICROSECOND, t.`claimed_at`, UTC_TIMESTAMP(6)) AS DOUBLE) / 1000000
+      FROM `outbox` AS t
+      WHERE t.`status` = 'PROCESSING'
+      ORDER BY t.`claimed_at`
+      LIMIT 1
+  );
 
 -- publish: census PENDING: [] -> Other
 SELECT CAST(COUNT(*) AS SIGNED)
@@ -470,14 +836,25 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: requeue ids FAILED, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = 0, t.`last_error` = NULL, t.`processed_at` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PENDING',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`retry_count` = 0,
+  t.`last_error` = NULL,
+  t.`processed_at` = NULL,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: requeue state FAILED, step 1: [Since, Since, Since, Limit] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
 FROM `outbox` AS t
 WHERE t.`status` = 'FAILED'
-  AND (? IS NULL OR t.`claimed_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`claimed_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+  AND (
+    ? IS NULL
+      OR t.`claimed_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`claimed_at` IS NULL
+      AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+  )
 LIMIT ?;
 
 -- publish: requeue state FAILED, step 2: [Held] -> Keys
@@ -488,7 +865,13 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- publish: requeue state FAILED, step 3: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`next_attempt_at` = UTC_TIMESTAMP(6), t.`retry_count` = 0, t.`last_error` = NULL, t.`processed_at` = NULL, t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PENDING',
+  t.`next_attempt_at` = UTC_TIMESTAMP(6),
+  t.`retry_count` = 0,
+  t.`last_error` = NULL,
+  t.`processed_at` = NULL,
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: release ids PROCESSING, step 1: [Ids] -> Keys
@@ -499,14 +882,21 @@ WHERE t.`id` IN ({ids})
 FOR UPDATE;
 
 -- publish: release ids PROCESSING, step 2: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PENDING',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});
 
 -- publish: release state PROCESSING, step 1: [Since, Since, Since, Limit] -> Keys
 SELECT CAST(t.`id` AS SIGNED)
 FROM `outbox` AS t
 WHERE t.`status` = 'PROCESSING'
-  AND (? IS NULL OR t.`claimed_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND OR t.`claimed_at` IS NULL AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND)
+  AND (
+    ? IS NULL
+      OR t.`claimed_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+      OR t.`claimed_at` IS NULL
+      AND t.`created_at` >= UTC_TIMESTAMP(6) + INTERVAL ROUND((0 - ?) * 1000000) MICROSECOND
+  )
 LIMIT ?;
 
 -- publish: release state PROCESSING, step 2: [Held] -> Keys
@@ -517,5 +907,7 @@ WHERE t.`id` IN ({held})
 FOR UPDATE SKIP LOCKED;
 
 -- publish: release state PROCESSING, step 3: [Held] -> Nothing
-UPDATE `outbox` AS t SET t.`status` = 'PENDING', t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
+UPDATE `outbox` AS t SET
+  t.`status` = 'PENDING',
+  t.`version` = CASE WHEN t.`version` < 2147483647 THEN t.`version` + 1 ELSE 1 END
 WHERE t.`id` IN ({held});

@@ -20,25 +20,38 @@ CREATE TABLE IF NOT EXISTS "outbox" (
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_free" ON "outbox" ("created_at", "id") WHERE "status" = 'PENDING' AND ("partition_key" IS NULL);
+CREATE INDEX IF NOT EXISTS "outbox_publish_free" ON "outbox" ("created_at", "id")
+  WHERE "status" = 'PENDING'
+  AND ("partition_key" IS NULL);
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_order" ON "outbox" ("partition_key", "created_at", "id") WHERE (("status" = 'PENDING') OR ("status" = 'PROCESSING')) AND "partition_key" IS NOT NULL;
+CREATE INDEX IF NOT EXISTS "outbox_publish_order" ON "outbox" ("partition_key", "created_at", "id")
+  WHERE (("status" = 'PENDING') OR ("status" = 'PROCESSING'))
+  AND "partition_key" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_fresh" ON "outbox" ((COALESCE("next_attempt_at", "created_at")), "id") WHERE "status" = 'PENDING' AND "partition_key" IS NOT NULL;
+CREATE INDEX IF NOT EXISTS "outbox_publish_fresh" ON "outbox" (
+  (COALESCE("next_attempt_at", "created_at")), "id"
+)
+  WHERE "status" = 'PENDING'
+  AND "partition_key" IS NOT NULL;
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_flight" ON "outbox" ("partition_key") WHERE "status" = 'PROCESSING' AND "partition_key" IS NOT NULL;
+CREATE INDEX IF NOT EXISTS "outbox_publish_flight" ON "outbox" ("partition_key")
+  WHERE "status" = 'PROCESSING'
+  AND "partition_key" IS NOT NULL;
 
 -- create
 CREATE INDEX IF NOT EXISTS "outbox_publish_lease" ON "outbox" ("claimed_at") WHERE "status" = 'PROCESSING';
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_publish_spent3" ON "outbox" ("id") WHERE "status" = 'PENDING' AND "retry_count" >= 3;
+CREATE INDEX IF NOT EXISTS "outbox_publish_spent3" ON "outbox" ("id")
+  WHERE "status" = 'PENDING'
+  AND "retry_count" >= 3;
 
 -- create
-CREATE INDEX IF NOT EXISTS "outbox_delivered_purge" ON "outbox" ((COALESCE("processed_at", "created_at"))) WHERE "status" = 'DELIVERED';
+CREATE INDEX IF NOT EXISTS "outbox_delivered_purge" ON "outbox" ((COALESCE("processed_at", "created_at")))
+  WHERE "status" = 'DELIVERED';
 
 -- create
 CREATE INDEX IF NOT EXISTS "outbox_pending_state" ON "outbox" ("id") WHERE "status" = 'PENDING';
@@ -60,13 +73,16 @@ $postrider$;
 -- create, notify
 DO $postrider$
 BEGIN
-  IF NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_outbox' AND tgrelid = '"outbox"'::regclass) THEN
+  IF NOT EXISTS (
+    SELECT 1 FROM pg_trigger WHERE tgname = 'postrider_outbox' AND tgrelid = '"outbox"'::regclass
+  ) THEN
     CREATE TRIGGER "postrider_outbox" AFTER INSERT ON "outbox" FOR EACH STATEMENT EXECUTE FUNCTION "postrider_outbox"();
   END IF;
 END
 $postrider$;
 
--- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["dedupe", "headers.deal_id", "key", "payload", "topic", "traceparent"], joined: [] }
+-- publish: layout Layout { integer_id: true, fences: 1, claim_time: None, pool: 7, fields: ["dedupe",
+--   "headers.deal_id", "key", "payload", "topic", "traceparent"], joined: [] }
 
 -- publish: claim 1: [Limit] -> Rows
 WITH pick AS MATERIALIZED (
@@ -81,40 +97,134 @@ ORDER BY t."created_at", t."id"
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = CASE WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."claimed_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PROCESSING',
+  "claimed_at" = CASE
+    WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."claimed_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
-RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."traceparent", t."version")
-SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0) + COALESCE(octet_length(t."traceparent"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END, CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
+RETURNING
+  t."created_at",
+  t."deal_id",
+  t."id",
+  t."idempotency_key",
+  t."next_attempt_at",
+  t."partition_key",
+  t."payload",
+  t."retry_count",
+  t."topic",
+  t."traceparent",
+  t."version")
+SELECT
+  (t."id")::bigint,
+  (t."version")::text,
+  (t."retry_count")::bigint,
+  NULL,
+  NULL,
+  CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END,
+  'wait',
+  NULL,
+  NULL,
+  (
+    COALESCE(
+      CASE
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+        END,
+        CASE
+          WHEN isfinite(t."created_at")
+            THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+          END
+    )
+  )::bigint,
+  (
+    COALESCE(octet_length(t."idempotency_key"), 0)
+      + COALESCE(octet_length(t."deal_id"), 0)
+      + COALESCE(octet_length(t."partition_key"), 0)
+      + COALESCE(octet_length(t."payload"), 0)
+      + COALESCE(octet_length(t."topic"), 0)
+      + COALESCE(octet_length(t."traceparent"), 0)
+  )::bigint,
+  CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END,
+  CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END,
+  CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END,
+  CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END,
+  CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END,
+  CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
 FROM moved AS t
 ORDER BY t."created_at", t."id";
 
 -- publish: claim groups from the start 1, step 1: [Fresh, GroupsWanted, Jumps] -> Groups
 SELECT (c.g)::text, c.kind FROM (
   WITH RECURSIVE ring AS (
-    (SELECT t."partition_key" AS g, ((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE) AS ok FROM "outbox" AS t
+    (
+      SELECT
+        t."partition_key" AS g,
+        (
+          (
+            t."status" = 'PENDING'
+              AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+              AND t."retry_count" < 3
+              AND t."created_at" < now() - interval '1 seconds'
+          ) IS TRUE
+        ) AS ok
+          FROM "outbox" AS t
+    
     WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL
     ORDER BY t."partition_key", t."created_at", t."id" LIMIT 1)
     UNION ALL
     SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
-    SELECT t."partition_key" AS g, ((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE) AS ok FROM "outbox" AS t
-    WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL AND t."partition_key" > r.g
+    SELECT
+      t."partition_key" AS g,
+      (
+        (
+          t."status" = 'PENDING'
+            AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+            AND t."retry_count" < 3
+            AND t."created_at" < now() - interval '1 seconds'
+        ) IS TRUE
+      ) AS ok
+        FROM "outbox" AS t
+    WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING'))
+      AND t."partition_key" IS NOT NULL
+      AND t."partition_key" > r.g
     ORDER BY t."partition_key", t."created_at", t."id" LIMIT 1) AS n),
   fresh AS MATERIALIZED (
     SELECT DISTINCT f.g FROM (
     SELECT t."partition_key" AS g FROM "outbox" AS t
-    WHERE t."status" = 'PENDING' AND t."partition_key" IS NOT NULL AND COALESCE(t."next_attempt_at", t."created_at") <= now() - interval '1 seconds'
+    WHERE t."status" = 'PENDING'
+      AND t."partition_key" IS NOT NULL
+      AND COALESCE(t."next_attempt_at", t."created_at") <= now() - interval '1 seconds'
     ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $1) AS f),
   seen AS (
     (SELECT g, ok, 1 AS kind FROM ring LIMIT $2 * 4)
     UNION ALL SELECT (array_agg(l.g))[($2 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $2 * 4) AS l
     UNION ALL SELECT g, NULL, 0 FROM fresh
     UNION ALL (SELECT g, ok, 1 FROM ring OFFSET $2 * 4 LIMIT $3)
-    UNION ALL SELECT (array_agg(l.g))[($3)::int], NULL, 2 FROM (SELECT g FROM ring OFFSET $2 * 4 LIMIT $3) AS l)
+    UNION ALL SELECT (array_agg(l.g))[($3)::int],
+      NULL,
+      2 FROM (SELECT g FROM ring OFFSET $2 * 4 LIMIT $3) AS l)
   SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
-    pg_try_advisory_xact_lock(hashtext('"outbox"'::regclass::oid::text || '/publish'), hashtext((s.g)::text)) END AS mine
+    pg_try_advisory_xact_lock(hashtext('"outbox"'::regclass::oid::text || '/publish'), hashtext((s.g)::text))
+      END AS mine
   FROM seen AS s LEFT JOIN LATERAL (
-    SELECT ((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE) AS ok FROM "outbox" AS t
-    WHERE s.ok IS NULL AND s.kind < 2 AND t."partition_key" = s.g AND ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL
+    SELECT (
+      (
+        t."status" = 'PENDING'
+          AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+          AND t."retry_count" < 3
+          AND t."created_at" < now() - interval '1 seconds'
+      ) IS TRUE
+    ) AS ok
+      FROM "outbox" AS t
+    WHERE s.ok IS NULL
+      AND s.kind < 2
+      AND t."partition_key" = s.g
+      AND ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING'))
+      AND t."partition_key" IS NOT NULL
     ORDER BY t."created_at", t."id" LIMIT 1) AS head ON TRUE
   OFFSET 0) AS c
 WHERE c.mine
@@ -126,12 +236,37 @@ SELECT r.k, g.place, r.ord
 FROM unnest(($1::text[])::varchar[]) WITH ORDINALITY AS g(g, place)
 CROSS JOIN LATERAL (
   SELECT y.k, y.ord FROM (
-    SELECT t."id" AS k, row_number() OVER w AS ord, bool_and(((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE)) OVER w AS ok
-    FROM (SELECT * FROM "outbox" AS t WHERE t."partition_key" = g.g AND ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL
+    SELECT
+      t."id" AS k,
+      row_number() OVER w AS ord,
+      bool_and(
+        (
+          (
+            t."status" = 'PENDING'
+              AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+              AND t."retry_count" < 3
+              AND t."created_at" < now() - interval '1 seconds'
+          ) IS TRUE
+        )
+      ) OVER w AS ok
+    FROM (
+      SELECT *
+        FROM "outbox" AS t
+        WHERE t."partition_key" = g.g
+        AND ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING'))
+        AND t."partition_key" IS NOT NULL
+    
       ORDER BY t."created_at", t."id" LIMIT $2) AS t
     WINDOW w AS (ORDER BY t."created_at", t."id")) AS y
   WHERE y.ok) AS r
-WHERE (SELECT 1 FROM "outbox" AS t WHERE t."partition_key" = g.g AND t."status" = 'PROCESSING' AND t."partition_key" IS NOT NULL LIMIT 1) IS NULL
+WHERE (
+  SELECT 1
+    FROM "outbox" AS t
+    WHERE t."partition_key" = g.g
+    AND t."status" = 'PROCESSING'
+    AND t."partition_key" IS NOT NULL
+    LIMIT 1
+) IS NULL
 ORDER BY g.place, r.ord LIMIT $3),
 locked AS MATERIALIZED (
 SELECT t."id" AS k FROM "outbox" AS t
@@ -143,40 +278,136 @@ SELECT y.k, y.place, y.ord FROM (
   FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
 WHERE y.ok),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = CASE WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."claimed_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PROCESSING',
+  "claimed_at" = CASE
+    WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."claimed_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM mine))
-RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."traceparent", t."version")
-SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0) + COALESCE(octet_length(t."traceparent"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END, CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
+RETURNING
+  t."created_at",
+  t."deal_id",
+  t."id",
+  t."idempotency_key",
+  t."next_attempt_at",
+  t."partition_key",
+  t."payload",
+  t."retry_count",
+  t."topic",
+  t."traceparent",
+  t."version")
+SELECT
+  (t."id")::bigint,
+  (t."version")::text,
+  (t."retry_count")::bigint,
+  NULL,
+  NULL,
+  CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END,
+  'wait',
+  NULL,
+  NULL,
+  (
+    COALESCE(
+      CASE
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+        END,
+        CASE
+          WHEN isfinite(t."created_at")
+            THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+          END
+    )
+  )::bigint,
+  (
+    COALESCE(octet_length(t."idempotency_key"), 0)
+      + COALESCE(octet_length(t."deal_id"), 0)
+      + COALESCE(octet_length(t."partition_key"), 0)
+      + COALESCE(octet_length(t."payload"), 0)
+      + COALESCE(octet_length(t."topic"), 0)
+      + COALESCE(octet_length(t."traceparent"), 0)
+  )::bigint,
+  CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END,
+  CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END,
+  CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END,
+  CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END,
+  CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END,
+  CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
 FROM moved AS t JOIN mine AS p ON p.k = t."id"
 ORDER BY p.place, p.ord;
 
 -- publish: claim groups from the cursor 1, step 1: [Cursor, Fresh, GroupsWanted, Jumps] -> Groups
 SELECT (c.g)::text, c.kind FROM (
   WITH RECURSIVE ring AS (
-    (SELECT t."partition_key" AS g, ((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE) AS ok FROM "outbox" AS t
-    WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL AND t."partition_key" > ($1::text)::varchar
+    (
+      SELECT
+        t."partition_key" AS g,
+        (
+          (
+            t."status" = 'PENDING'
+              AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+              AND t."retry_count" < 3
+              AND t."created_at" < now() - interval '1 seconds'
+          ) IS TRUE
+        ) AS ok
+          FROM "outbox" AS t
+    
+    WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING'))
+      AND t."partition_key" IS NOT NULL
+      AND t."partition_key" > ($1::text)::varchar
     ORDER BY t."partition_key", t."created_at", t."id" LIMIT 1)
     UNION ALL
     SELECT n.g, n.ok FROM ring AS r CROSS JOIN LATERAL (
-    SELECT t."partition_key" AS g, ((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE) AS ok FROM "outbox" AS t
-    WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL AND t."partition_key" > r.g
+    SELECT
+      t."partition_key" AS g,
+      (
+        (
+          t."status" = 'PENDING'
+            AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+            AND t."retry_count" < 3
+            AND t."created_at" < now() - interval '1 seconds'
+        ) IS TRUE
+      ) AS ok
+        FROM "outbox" AS t
+    WHERE ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING'))
+      AND t."partition_key" IS NOT NULL
+      AND t."partition_key" > r.g
     ORDER BY t."partition_key", t."created_at", t."id" LIMIT 1) AS n),
   fresh AS MATERIALIZED (
     SELECT DISTINCT f.g FROM (
     SELECT t."partition_key" AS g FROM "outbox" AS t
-    WHERE t."status" = 'PENDING' AND t."partition_key" IS NOT NULL AND COALESCE(t."next_attempt_at", t."created_at") <= now() - interval '1 seconds'
+    WHERE t."status" = 'PENDING'
+      AND t."partition_key" IS NOT NULL
+      AND COALESCE(t."next_attempt_at", t."created_at") <= now() - interval '1 seconds'
     ORDER BY COALESCE(t."next_attempt_at", t."created_at") DESC, t."id" DESC LIMIT $2) AS f),
   seen AS (
     (SELECT g, ok, 1 AS kind FROM ring LIMIT $3 * 4)
     UNION ALL SELECT (array_agg(l.g))[($3 * 4)::int], NULL, 3 FROM (SELECT g FROM ring LIMIT $3 * 4) AS l
     UNION ALL SELECT g, NULL, 0 FROM fresh
     UNION ALL (SELECT g, ok, 1 FROM ring OFFSET $3 * 4 LIMIT $4)
-    UNION ALL SELECT (array_agg(l.g))[($4)::int], NULL, 2 FROM (SELECT g FROM ring OFFSET $3 * 4 LIMIT $4) AS l)
+    UNION ALL SELECT (array_agg(l.g))[($4)::int],
+      NULL,
+      2 FROM (SELECT g FROM ring OFFSET $3 * 4 LIMIT $4) AS l)
   SELECT s.g, s.kind, CASE WHEN s.kind >= 2 THEN TRUE WHEN COALESCE(s.ok, head.ok) THEN
-    pg_try_advisory_xact_lock(hashtext('"outbox"'::regclass::oid::text || '/publish'), hashtext((s.g)::text)) END AS mine
+    pg_try_advisory_xact_lock(hashtext('"outbox"'::regclass::oid::text || '/publish'), hashtext((s.g)::text))
+      END AS mine
   FROM seen AS s LEFT JOIN LATERAL (
-    SELECT ((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE) AS ok FROM "outbox" AS t
-    WHERE s.ok IS NULL AND s.kind < 2 AND t."partition_key" = s.g AND ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL
+    SELECT (
+      (
+        t."status" = 'PENDING'
+          AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+          AND t."retry_count" < 3
+          AND t."created_at" < now() - interval '1 seconds'
+      ) IS TRUE
+    ) AS ok
+      FROM "outbox" AS t
+    WHERE s.ok IS NULL
+      AND s.kind < 2
+      AND t."partition_key" = s.g
+      AND ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING'))
+      AND t."partition_key" IS NOT NULL
     ORDER BY t."created_at", t."id" LIMIT 1) AS head ON TRUE
   OFFSET 0) AS c
 WHERE c.mine
@@ -188,12 +419,37 @@ SELECT r.k, g.place, r.ord
 FROM unnest(($1::text[])::varchar[]) WITH ORDINALITY AS g(g, place)
 CROSS JOIN LATERAL (
   SELECT y.k, y.ord FROM (
-    SELECT t."id" AS k, row_number() OVER w AS ord, bool_and(((t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds') IS TRUE)) OVER w AS ok
-    FROM (SELECT * FROM "outbox" AS t WHERE t."partition_key" = g.g AND ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING')) AND t."partition_key" IS NOT NULL
+    SELECT
+      t."id" AS k,
+      row_number() OVER w AS ord,
+      bool_and(
+        (
+          (
+            t."status" = 'PENDING'
+              AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+              AND t."retry_count" < 3
+              AND t."created_at" < now() - interval '1 seconds'
+          ) IS TRUE
+        )
+      ) OVER w AS ok
+    FROM (
+      SELECT *
+        FROM "outbox" AS t
+        WHERE t."partition_key" = g.g
+        AND ((t."status" = 'PENDING') OR (t."status" = 'PROCESSING'))
+        AND t."partition_key" IS NOT NULL
+    
       ORDER BY t."created_at", t."id" LIMIT $2) AS t
     WINDOW w AS (ORDER BY t."created_at", t."id")) AS y
   WHERE y.ok) AS r
-WHERE (SELECT 1 FROM "outbox" AS t WHERE t."partition_key" = g.g AND t."status" = 'PROCESSING' AND t."partition_key" IS NOT NULL LIMIT 1) IS NULL
+WHERE (
+  SELECT 1
+    FROM "outbox" AS t
+    WHERE t."partition_key" = g.g
+    AND t."status" = 'PROCESSING'
+    AND t."partition_key" IS NOT NULL
+    LIMIT 1
+) IS NULL
 ORDER BY g.place, r.ord LIMIT $3),
 locked AS MATERIALIZED (
 SELECT t."id" AS k FROM "outbox" AS t
@@ -205,27 +461,95 @@ SELECT y.k, y.place, y.ord FROM (
   FROM pick AS p LEFT JOIN locked AS l ON l.k = p.k) AS y
 WHERE y.ok),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PROCESSING', "claimed_at" = CASE WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."claimed_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PROCESSING',
+  "claimed_at" = CASE
+    WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."claimed_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM mine))
-RETURNING t."created_at", t."deal_id", t."id", t."idempotency_key", t."next_attempt_at", t."partition_key", t."payload", t."retry_count", t."topic", t."traceparent", t."version")
-SELECT (t."id")::bigint, (t."version")::text, (t."retry_count")::bigint, NULL, NULL, CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END, 'wait', NULL, NULL, (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::bigint, (COALESCE(octet_length(t."idempotency_key"), 0) + COALESCE(octet_length(t."deal_id"), 0) + COALESCE(octet_length(t."partition_key"), 0) + COALESCE(octet_length(t."payload"), 0) + COALESCE(octet_length(t."topic"), 0) + COALESCE(octet_length(t."traceparent"), 0))::bigint, CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END, CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END, CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END, CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END, CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END, CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
+RETURNING
+  t."created_at",
+  t."deal_id",
+  t."id",
+  t."idempotency_key",
+  t."next_attempt_at",
+  t."partition_key",
+  t."payload",
+  t."retry_count",
+  t."topic",
+  t."traceparent",
+  t."version")
+SELECT
+  (t."id")::bigint,
+  (t."version")::text,
+  (t."retry_count")::bigint,
+  NULL,
+  NULL,
+  CASE WHEN t."partition_key" IS NOT NULL THEN (t."partition_key")::text END,
+  'wait',
+  NULL,
+  NULL,
+  (
+    COALESCE(
+      CASE
+        WHEN isfinite(t."next_attempt_at")
+          THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+        END,
+        CASE
+          WHEN isfinite(t."created_at")
+            THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+          END
+    )
+  )::bigint,
+  (
+    COALESCE(octet_length(t."idempotency_key"), 0)
+      + COALESCE(octet_length(t."deal_id"), 0)
+      + COALESCE(octet_length(t."partition_key"), 0)
+      + COALESCE(octet_length(t."payload"), 0)
+      + COALESCE(octet_length(t."topic"), 0)
+      + COALESCE(octet_length(t."traceparent"), 0)
+  )::bigint,
+  CASE WHEN octet_length(t."idempotency_key") <= 65536 THEN (t."idempotency_key")::text END,
+  CASE WHEN octet_length(t."deal_id") <= 65536 THEN (t."deal_id")::text END,
+  CASE WHEN octet_length(t."partition_key") <= 65536 THEN (t."partition_key")::text END,
+  CASE WHEN octet_length(t."payload") <= 65536 THEN (t."payload")::text END,
+  CASE WHEN octet_length(t."topic") <= 65536 THEN (t."topic")::text END,
+  CASE WHEN octet_length(t."traceparent") <= 65536 THEN (t."traceparent")::text END
 FROM moved AS t JOIN mine AS p ON p.k = t."id"
 ORDER BY p.place, p.ord;
 
 -- publish: load: [Ids] -> Other
-SELECT (t."id")::bigint, (t."idempotency_key")::text, (t."deal_id")::text, (t."partition_key")::text, (t."payload")::text, (t."topic")::text, (t."traceparent")::text
+SELECT
+  (t."id")::bigint,
+  (t."idempotency_key")::text,
+  (t."deal_id")::text,
+  (t."partition_key")::text,
+  (t."payload")::text,
+  (t."topic")::text,
+  (t."traceparent")::text
 FROM "outbox" AS t
 WHERE t."id" = ANY (($1::text[])::bigint[]);
 
 -- publish: settle delivered, uniform: [Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'DELIVERED', "last_error" = NULL, "processed_at" = now(), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'DELIVERED',
+  "last_error" = NULL,
+  "processed_at" = now(),
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle delivered, each: [Array(Id), Array(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'DELIVERED', "last_error" = NULL, "processed_at" = now(), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'DELIVERED',
+  "last_error" = NULL,
+  "processed_at" = now(),
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -233,29 +557,47 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- publish: settle retry, uniform: [One(Delay), One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now() + make_interval(secs => $1::float8), "retry_count" = t."retry_count" + 1, "last_error" = $2::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "next_attempt_at" = now() + make_interval(secs => $1::float8),
+  "retry_count" = t."retry_count" + 1,
+  "last_error" = $2::text,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($3::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($4::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle retry, each: [Array(Id), Array(Fence(0)), Array(Delay), Array(Reason)] -> Keys
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now() + make_interval(secs => v."delay"), "retry_count" = t."retry_count" + 1, "last_error" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
-FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::float8[], $4::text[]) AS v("id", "f0", "delay", "reason")
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "next_attempt_at" = now() + make_interval(secs => v."delay"),
+  "retry_count" = t."retry_count" + 1,
+  "last_error" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+FROM unnest(
+  ($1::text[])::bigint[], ($2::text[])::bigint[], $3::float8[], $4::text[]
+) AS v("id", "f0", "delay", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM v."f0"
 RETURNING (t."id")::bigint;
 
 -- publish: settle dead, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'FAILED',
+  "last_error" = $1::text,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($2::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle dead, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'FAILED',
+  "last_error" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -263,14 +605,20 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- publish: settle rejected, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'FAILED',
+  "last_error" = $1::text,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($2::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle rejected, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'FAILED',
+  "last_error" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -278,14 +626,20 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- publish: settle skipped, uniform: [One(Reason), Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = $1::text, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'FAILED',
+  "last_error" = $1::text,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($2::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle skipped, each: [Array(Id), Array(Fence(0)), Array(Reason)] -> Keys
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = v."reason", "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'FAILED',
+  "last_error" = v."reason",
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::text[]) AS v("id", "f0", "reason")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -293,14 +647,20 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- publish: settle deferred, uniform: [One(Delay), Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now() + make_interval(secs => $1::float8), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "next_attempt_at" = now() + make_interval(secs => $1::float8),
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($2::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($3::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle deferred, each: [Array(Id), Array(Fence(0)), Array(Delay)] -> Keys
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now() + make_interval(secs => v."delay"), "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "next_attempt_at" = now() + make_interval(secs => v."delay"),
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[], $3::float8[]) AS v("id", "f0", "delay")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -308,14 +668,18 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- publish: settle released, uniform: [Ids, One(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
   AND t."version" IS NOT DISTINCT FROM ($2::text)::bigint
 RETURNING (t."id")::bigint;
 
 -- publish: settle released, each: [Array(Id), Array(Fence(0))] -> Keys
-UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -323,7 +687,13 @@ WHERE t."id" = v."id"
 RETURNING (t."id")::bigint;
 
 -- publish: extend: [Array(Id), Array(Fence(0))] -> Leases
-UPDATE "outbox" AS t SET "claimed_at" = CASE WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds' THEN t."claimed_at" + interval '1 microseconds' ELSE now() END, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "claimed_at" = CASE
+    WHEN t."claimed_at" BETWEEN now() - interval '1 microseconds' AND now() + interval '60 seconds'
+      THEN t."claimed_at" + interval '1 microseconds'
+    ELSE now()
+    END,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 FROM unnest(($1::text[])::bigint[], ($2::text[])::bigint[]) AS v("id", "f0")
 WHERE t."id" = v."id"
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
@@ -370,7 +740,9 @@ WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."claimed_at" < now() - interval '60 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -385,7 +757,9 @@ WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."claimed_at" < now() - interval '60 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -405,7 +779,12 @@ WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."claimed_at" < now() - interval '60 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now(), "retry_count" = t."retry_count" + 1, "last_error" = 'lease expired: the worker that held it is gone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "next_attempt_at" = now(),
+  "retry_count" = t."retry_count" + 1,
+  "last_error" = 'lease expired: the worker that held it is gone',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -425,7 +804,10 @@ WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."claimed_at" < now() - interval '60 seconds'
 FOR UPDATE),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'FAILED', "last_error" = 'poison: its workers died several times while they delivered it, the last times alone', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'FAILED',
+  "last_error" = 'poison: its workers died several times while they delivered it, the last times alone',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -443,7 +825,10 @@ WHERE t."status" = 'PENDING'
 LIMIT $1
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "outbox" AS t SET "last_error" = COALESCE(t."last_error", 'attempts spent'), "status" = 'FAILED', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "last_error" = COALESCE(t."last_error", 'attempts spent'),
+  "status" = 'FAILED',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -463,7 +848,20 @@ RETURNING (t."id")::bigint;
 
 -- publish: next due: [] -> Other
 SELECT min(u.w) FROM (
-SELECT a.w FROM (SELECT (COALESCE(0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END), 0))::bigint AS w
+SELECT a.w
+  FROM (
+    SELECT (
+      COALESCE(
+        0 - (
+          CASE
+            WHEN isfinite(t."next_attempt_at")
+              THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+            END
+        ),
+          0
+      )
+    )::bigint AS w
+  
 FROM "outbox" AS t
 WHERE t."status" = 'PENDING'
   AND t."retry_count" < 3
@@ -471,7 +869,17 @@ WHERE t."status" = 'PENDING'
 ORDER BY COALESCE(t."next_attempt_at", '-infinity')
 LIMIT 1) AS a
 UNION ALL
-SELECT b.w FROM (SELECT (0 - (CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END))::bigint AS w
+SELECT b.w
+  FROM (
+    SELECT (
+      0 - (
+        CASE
+          WHEN isfinite(t."next_attempt_at")
+            THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+          END
+      )
+    )::bigint AS w
+  
 FROM "outbox" AS t
 WHERE t."status" = 'PENDING'
   AND t."partition_key" IS NOT NULL
@@ -480,8 +888,71 @@ ORDER BY COALESCE(t."next_attempt_at", t."created_at")
 LIMIT 1) AS b) AS u;
 
 -- publish: lag: [] -> Other
-SELECT ((SELECT max(l.w) FROM (SELECT (SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "outbox" AS t WHERE t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds' AND (t."partition_key" IS NULL) ORDER BY t."created_at" LIMIT 1) AS w UNION ALL SELECT (SELECT (COALESCE(CASE WHEN isfinite(t."next_attempt_at") THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint END, CASE WHEN isfinite(t."created_at") THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint END))::float8 / 1000000 FROM "outbox" AS t WHERE t."status" = 'PENDING' AND COALESCE(t."next_attempt_at", '-infinity') <= now() AND t."retry_count" < 3 AND t."created_at" < now() - interval '1 seconds' AND t."partition_key" IS NOT NULL ORDER BY COALESCE(t."next_attempt_at", t."created_at") LIMIT 1)) AS l))::float8,
-  ((SELECT (CASE WHEN isfinite(t."claimed_at") THEN floor(extract(epoch FROM now() - t."claimed_at") * 1000000)::bigint END)::float8 / 1000000 FROM "outbox" AS t WHERE t."status" = 'PROCESSING' ORDER BY t."claimed_at" LIMIT 1))::float8;
+SELECT (
+  (
+    SELECT max(l.w)
+      FROM (
+        SELECT (
+          SELECT (
+            COALESCE(
+              CASE
+                WHEN isfinite(t."next_attempt_at")
+                  THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+                END,
+                CASE
+                  WHEN isfinite(t."created_at")
+                    THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+                  END
+            )
+          )::float8 / 1000000
+            FROM "outbox" AS t
+            WHERE t."status" = 'PENDING'
+            AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+            AND t."retry_count" < 3
+            AND t."created_at" < now() - interval '1 seconds'
+            AND (t."partition_key" IS NULL)
+            ORDER BY t."created_at"
+            LIMIT 1
+        ) AS w
+          UNION ALL SELECT (
+            SELECT (
+              COALESCE(
+                CASE
+                  WHEN isfinite(t."next_attempt_at")
+                    THEN floor(extract(epoch FROM now() - t."next_attempt_at") * 1000000)::bigint
+                  END,
+                  CASE
+                    WHEN isfinite(t."created_at")
+                      THEN floor(extract(epoch FROM now() - t."created_at") * 1000000)::bigint
+                    END
+              )
+            )::float8 / 1000000
+              FROM "outbox" AS t
+              WHERE t."status" = 'PENDING'
+              AND COALESCE(t."next_attempt_at", '-infinity') <= now()
+              AND t."retry_count" < 3
+              AND t."created_at" < now() - interval '1 seconds'
+              AND t."partition_key" IS NOT NULL
+              ORDER BY COALESCE(t."next_attempt_at", t."created_at")
+              LIMIT 1
+          )
+      ) AS l
+  )
+)::float8,
+  (
+    (
+      SELECT (
+        CASE
+          WHEN isfinite(t."claimed_at")
+            THEN floor(extract(epoch FROM now() - t."claimed_at") * 1000000)::bigint
+          END
+      )::float8 / 1000000
+        FROM "outbox" AS t
+        WHERE t."status" = 'PROCESSING'
+        ORDER BY t."claimed_at"
+        LIMIT 1
+    )
+  )::float8;
 
 -- publish: census PENDING: [] -> Other
 SELECT (COUNT(*))::bigint
@@ -507,7 +978,13 @@ WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'FAILED'
 FOR UPDATE),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now(), "retry_count" = 0, "last_error" = NULL, "processed_at" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "next_attempt_at" = now(),
+  "retry_count" = 0,
+  "last_error" = NULL,
+  "processed_at" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -518,11 +995,22 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "outbox" AS t
 WHERE t."status" = 'FAILED'
-  AND ($1::float8 IS NULL OR t."claimed_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."claimed_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."claimed_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."claimed_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PENDING', "next_attempt_at" = now(), "retry_count" = 0, "last_error" = NULL, "processed_at" = NULL, "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "next_attempt_at" = now(),
+  "retry_count" = 0,
+  "last_error" = NULL,
+  "processed_at" = NULL,
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -536,7 +1024,9 @@ WHERE t."id" = ANY (($1::text[])::bigint[])
   AND t."status" IS NOT DISTINCT FROM 'PROCESSING'
 FOR UPDATE),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint
@@ -547,11 +1037,18 @@ WITH pick AS MATERIALIZED (
 SELECT t."id" AS k
 FROM "outbox" AS t
 WHERE t."status" = 'PROCESSING'
-  AND ($1::float8 IS NULL OR t."claimed_at" >= now() + make_interval(secs => (0 - $1::float8)) OR t."claimed_at" IS NULL AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8)))
+  AND (
+    $1::float8 IS NULL
+      OR t."claimed_at" >= now() + make_interval(secs => (0 - $1::float8))
+      OR t."claimed_at" IS NULL
+      AND t."created_at" >= now() + make_interval(secs => (0 - $1::float8))
+  )
 LIMIT $2
 FOR UPDATE SKIP LOCKED),
 moved AS (
-UPDATE "outbox" AS t SET "status" = 'PENDING', "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
+UPDATE "outbox" AS t SET
+  "status" = 'PENDING',
+  "version" = CASE WHEN t."version" < 2147483647 THEN t."version" + 1 ELSE 1 END
 WHERE t."id" = ANY (ARRAY(SELECT k FROM pick))
 RETURNING t."id")
 SELECT (t."id")::bigint

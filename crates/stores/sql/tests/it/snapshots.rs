@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use postrider_contract::Contract;
 use postrider_sql::{Dialect, Program, Script, Shape, ShapeColumn, Step, ddl, render};
 
+use crate::pretty;
+
 const DIALECTS: [(&str, Dialect); 3] =
     [("postgres", Dialect::Postgres), ("mysql", Dialect::Mysql), ("sqlite", Dialect::Sqlite)];
 
@@ -121,18 +123,21 @@ fn snapshot(contract: &Contract, dialect: Dialect) -> String {
     let resolved = contract.resolve(&present).expect("the reference table has all");
     let mut text = format!("-- {name}: every statement. Written by the snapshot test; do not edit.\n");
     for statement in statements {
-        write!(text, "\n-- create\n{statement};\n").expect("writing to a String can't fail");
+        write!(text, "\n-- create\n{};\n", pretty::lines(&statement))
+            .expect("writing to a String can't fail");
     }
     if dialect == Dialect::Postgres {
         for statement in ddl::notify(contract) {
-            write!(text, "\n-- create, notify\n{statement};\n").expect("writing to a String can't fail");
+            write!(text, "\n-- create, notify\n{};\n", pretty::lines(&statement))
+                .expect("writing to a String can't fail");
         }
     }
     let mut shown: BTreeMap<String, String> = BTreeMap::new();
     for stage in &resolved.stages {
         let program = render(&resolved, stage, dialect, &shape).expect("it renders");
         let layout = &program.layout;
-        write!(text, "\n-- {}: layout {layout:?}\n", stage.name).expect("writing to a String can't fail");
+        let layout = pretty::comment(&format!("{}: layout {layout:?}", stage.name));
+        write!(text, "\n{layout}\n").expect("writing to a String can't fail");
         for (title, script) in scripts(&program) {
             // What all stages share is shown once.
             let steps = show(script);
@@ -159,7 +164,8 @@ fn with_queue(contract: &Contract, stage: &str, dialect: Dialect, shape: &Shape)
     let mut text = String::new();
     let known = ddl::missing(contract_without_queue, shape, &[], dialect).expect("it renders");
     for statement in indexes.iter().filter(|statement| !known.contains(*statement)) {
-        write!(text, "\n-- create, with a queue\n{statement};\n").expect("writing to a String can't fail");
+        write!(text, "\n-- create, with a queue\n{};\n", pretty::lines(&statement))
+            .expect("writing to a String can't fail");
     }
     let mut scripts =
         vec![("claim by key".to_owned(), &handoff.claim), ("standing".to_owned(), &handoff.standing)];
@@ -262,7 +268,8 @@ fn show(script: &Script) -> String {
     let several = script.steps.len() > 1;
     let step = |(index, step): (usize, &Step)| {
         let place = if several { format!(", step {}", index + 1) } else { String::new() };
-        format!("\n-- {{title}}{place}: {:?} -> {:?}\n{};\n", step.binds, step.yields, step.sql)
+        let title = pretty::comment(&format!("{{title}}{place}: {:?} -> {:?}", step.binds, step.yields));
+        format!("\n{title}\n{};\n", pretty::lines(&step.sql))
     };
     script.steps.iter().enumerate().map(step).collect::<Vec<_>>().concat()
 }
