@@ -1,7 +1,7 @@
-//! Tells spans to a collector, in batches, from a bounded queue.
+//! Sends spans to a collector, in batches, from a bounded queue.
 //!
-//! Invariant: nobody waits for it. A full queue and a collector that does not answer cost spans, which are counted; the
-//! trouble is told once, and once more when it is over.
+//! Invariant: no caller waits. When the queue is full or the collector does not answer, spans are dropped and counted; the
+//! outage is logged once, and its end once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -18,7 +18,7 @@ use crate::otlp::{self, Anchor};
 use crate::settings::Settings;
 use crate::span::Span;
 
-/// Spans that wait at most, some 10 MB; and settles that they are of.
+/// The most spans that wait (about 10 MB), and the most settles that they come from.
 const QUEUE: usize = 16_384;
 const SETTLES: usize = 4096;
 /// Spans of one request.
@@ -27,16 +27,16 @@ const BATCH: usize = 512;
 const LINGER: Duration = Duration::from_secs(1);
 /// Pauses before a batch is tried again; after the last it is given up.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
-/// Of an answer that nobody reads.
+/// Bytes read of the collector's answer.
 const ANSWER: usize = 16 * 1024;
 
 enum Item {
     Spans(Vec<Span>),
-    /// Everything before it is to be told now.
+    /// Export everything before it now.
     Flush(oneshot::Sender<()>),
 }
 
-/// Takes spans; cheap to share.
+/// Queues spans for export; cheap to share.
 pub struct Exporter {
     queue: mpsc::Sender<Item>,
     /// Spans in it.
@@ -46,7 +46,7 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Starts the task that tells. The error says what is wrong with the settings.
+    /// Starts the export task. The error says what is wrong with the settings.
     pub fn start(settings: Settings) -> Result<Arc<Self>, String> {
         // The collector is our operator's own choice, so no address is refused.
         let client = ClientSettings { guard: Guard::open(), connections: 2, ..ClientSettings::default() };
@@ -56,7 +56,7 @@ impl Exporter {
         let (queue, items) = mpsc::channel(SETTLES);
         let ratio = settings.ratio;
         let waiting = Arc::<AtomicUsize>::default();
-        let teller = Teller {
+        let task = ExportTask {
             waiting: Arc::clone(&waiting),
             client,
             target,
@@ -67,12 +67,12 @@ impl Exporter {
             dropped: metrics::counter!("postrider_spans_dropped_total", "reason" => "collector"),
             silent: false,
         };
-        tokio::spawn(teller.run(items));
+        tokio::spawn(task.run(items));
         let dropped = metrics::counter!("postrider_spans_dropped_total", "reason" => "queue");
         Ok(Arc::new(Self { queue, waiting, dropped, ratio }))
     }
 
-    /// Never waits.
+    /// Queues spans; never waits. Spans that do not fit are dropped and counted.
     pub fn take(&self, spans: Vec<Span>) {
         let count = spans.len();
         let fits = self.waiting.fetch_add(count, Relaxed) + count <= QUEUE;
@@ -82,11 +82,11 @@ impl Exporter {
         }
     }
 
-    /// Tells what is there, within `limit`: at the end of the process.
+    /// Exports what is queued, within `limit`; for the end of the process.
     pub async fn flush(&self, limit: Duration) {
-        let (told, done) = oneshot::channel();
+        let (sender, done) = oneshot::channel();
         let flushed = async {
-            if self.queue.send(Item::Flush(told)).await.is_ok() {
+            if self.queue.send(Item::Flush(sender)).await.is_ok() {
                 let _ = done.await;
             }
         };
@@ -98,7 +98,7 @@ fn headers(settings: &Settings) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
     for (name, value) in &settings.headers {
-        let wrong = || format!("header `{name}` is none that HTTP takes");
+        let wrong = || format!("invalid HTTP header `{name}`");
         let mut value = HeaderValue::try_from(value.as_str()).map_err(|_| wrong())?;
         value.set_sensitive(true);
         headers.insert(HeaderName::try_from(name.as_str()).map_err(|_| wrong())?, value);
@@ -106,7 +106,7 @@ fn headers(settings: &Settings) -> Result<HeaderMap, String> {
     Ok(headers)
 }
 
-struct Teller {
+struct ExportTask {
     waiting: Arc<AtomicUsize>,
     client: Client,
     target: Target,
@@ -115,11 +115,11 @@ struct Teller {
     anchor: Anchor,
     exported: Counter,
     dropped: Counter,
-    /// The collector did not answer, and that was told.
+    /// The collector did not answer, and that was logged.
     silent: bool,
 }
 
-impl Teller {
+impl ExportTask {
     async fn run(mut self, mut items: mpsc::Receiver<Item>) {
         let mut spans: Vec<Span> = Vec::new();
         loop {
@@ -133,7 +133,7 @@ impl Teller {
                         self.waiting.fetch_sub(more.len(), Relaxed);
                         spans.extend(more);
                     }
-                    Item::Flush(told) => flushed.push(told),
+                    Item::Flush(sender) => flushed.push(sender),
                 }
                 let full = spans.len() >= BATCH || !flushed.is_empty();
                 next = if full {
@@ -143,17 +143,17 @@ impl Teller {
                 };
             }
             for batch in spans.chunks(BATCH) {
-                self.tell(batch, flushed.is_empty()).await;
+                self.export(batch, flushed.is_empty()).await;
             }
             spans.clear();
-            for told in flushed {
-                // Whoever asked may have gone.
-                let _ = told.send(());
+            for sender in flushed {
+                // The caller may have stopped waiting.
+                let _ = sender.send(());
             }
         }
     }
 
-    async fn tell(&mut self, spans: &[Span], patient: bool) {
+    async fn export(&mut self, spans: &[Span], patient: bool) {
         let body = otlp::encode(spans, &self.settings.resource, &self.anchor);
         let call = Call {
             method: Method::POST,
@@ -164,7 +164,7 @@ impl Teller {
         let pauses = if patient && !self.silent { PAUSES.as_slice() } else { &[] };
         let mut result = self.send(&call).await;
         for pause in pauses {
-            let Err(Trouble { later: true, .. }) = &result else { break };
+            let Err(SendError { later: true, .. }) = &result else { break };
             tokio::time::sleep(*pause).await;
             result = self.send(&call).await;
         }
@@ -172,36 +172,36 @@ impl Teller {
             Ok(()) => {
                 self.exported.increment(spans.len() as u64);
                 if std::mem::take(&mut self.silent) {
-                    tracing::info!(url = self.settings.url, "the collector takes traces again");
+                    tracing::info!(url = self.settings.url, "the collector accepts traces again");
                 }
             }
-            Err(trouble) => {
+            Err(error) => {
                 self.dropped.increment(spans.len() as u64);
                 if !std::mem::replace(&mut self.silent, true) {
                     tracing::warn!(
                         url = self.settings.url,
-                        error = trouble.text,
-                        "the collector does not take traces; they are dropped and counted until it does"
+                        error = error.text,
+                        "the collector does not accept traces; they are dropped and counted until it does"
                     );
                 }
             }
         }
     }
 
-    async fn send(&self, call: &Call) -> Result<(), Trouble> {
+    async fn send(&self, call: &Call) -> Result<(), SendError> {
         match self.client.send(call, Limits::within(self.settings.timeout, ANSWER)).await {
             Ok(answer) if answer.is_success() => Ok(()),
             Ok(answer) => {
                 let later = matches!(answer.status, 429 | 502..=504);
-                Err(Trouble { later, text: format!("it answers {}", answer.status) })
+                Err(SendError { later, text: format!("it answered {}", answer.status) })
             }
-            Err(error) => Err(Trouble { later: true, text: error.to_string() }),
+            Err(error) => Err(SendError { later: true, text: error.to_string() }),
         }
     }
 }
 
-struct Trouble {
-    /// Is it worth another try?
+struct SendError {
+    /// Whether another try may succeed.
     later: bool,
     text: String,
 }

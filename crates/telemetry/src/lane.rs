@@ -1,9 +1,10 @@
-//! Watches one lane through its seams: what a row went through is gathered from its claim to its settle, and told then.
+//! Records one lane's traces through its seams: collects what happens to a row from its claim to its settle, then exports
+//! the spans.
 //!
-//! Invariant: a row has one trace, its producer's if it brought one; the target gets the span of its delivery as parent.
+//! Invariant: a row has one trace, its producer's if it brought one; the target receives the delivery's span as its parent.
 
-mod carry;
+mod propagation;
 mod seams;
-mod story;
+mod trace;
 
 pub use seams::{Seams, observe};

@@ -1,8 +1,8 @@
-//! Traces: what became of one row, from the producer's own span to the target's headers, told to a collector by OTLP.
+//! Traces: what happened to one row, from the producer's span to the headers that the target gets, exported by OTLP.
 //!
 //! Owns: the trace context (W3C `traceparent`), the decorators that watch a lane's store, composer and transport, and the
-//! exporter. Must not: hold up a lane, or fail it: what can't be told is dropped and counted. Invariant: without a collector
-//! in the settings nothing of this is in a lane's way.
+//! exporter. Must not: delay or fail a lane: what can't be exported is dropped and counted. Invariant: without a
+//! collector in the settings no lane is wrapped.
 
 mod context;
 mod exporter;

@@ -1,11 +1,11 @@
-//! Spans in OTLP's JSON form, as every collector takes them at `/v1/traces`.
+//! Spans in OTLP's JSON form, as collectors accept them at `/v1/traces`.
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::span::{Attribute, Span};
 
-/// Our own clock beside the one that people read, taken once: spans are timed by the first.
+/// The monotonic clock and the time of day, read together once: spans are timed by the monotonic clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Anchor {
     instant: Instant,
@@ -32,7 +32,7 @@ impl Anchor {
 
 /// The body of one request.
 pub fn encode(spans: &[Span], resource: &[(String, String)], anchor: &Anchor) -> Vec<u8> {
-    let spans: Vec<Value> = spans.iter().map(|span| encoded(span, anchor)).collect();
+    let spans: Vec<Value> = spans.iter().map(|span| encode_span(span, anchor)).collect();
     let resource: Vec<Value> =
         resource.iter().map(|(name, value)| pair(name, &json!({ "stringValue": value }))).collect();
     let scope = json!({ "name": "postrider", "version": env!("CARGO_PKG_VERSION") });
@@ -44,7 +44,7 @@ pub fn encode(spans: &[Span], resource: &[(String, String)], anchor: &Anchor) ->
     .into_bytes()
 }
 
-fn encoded(span: &Span, anchor: &Anchor) -> Value {
+fn encode_span(span: &Span, anchor: &Anchor) -> Value {
     let attributes: Vec<Value> = span
         .attributes
         .iter()
@@ -53,7 +53,7 @@ fn encoded(span: &Span, anchor: &Anchor) -> Value {
             Attribute::Int(number) => pair(name, &json!({ "intValue": number.to_string() })),
         })
         .collect();
-    let mut told = json!({
+    let mut encoded = json!({
         "traceId": format!("{:032x}", span.trace),
         "spanId": format!("{:016x}", span.id),
         "name": span.name,
@@ -67,9 +67,9 @@ fn encoded(span: &Span, anchor: &Anchor) -> Value {
         },
     });
     if let Some(parent) = span.parent {
-        told["parentSpanId"] = format!("{parent:016x}").into();
+        encoded["parentSpanId"] = format!("{parent:016x}").into();
     }
-    told
+    encoded
 }
 
 fn pair(name: &str, value: &Value) -> Value {

@@ -26,12 +26,12 @@ impl std::fmt::Debug for Settings {
     }
 }
 
-/// Looks a variable up.
+/// Looks up an environment variable.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Settings {
-    /// What the settings say (`otlp`, a base URL), and the variables where they are silent. `None`: nothing is told to
-    /// anybody. The error says which of them is wrong.
+    /// What the settings say (`otlp`, a base URL), and the variables where they are silent. `None`: nothing is
+    /// exported. The error says which of them is wrong.
     pub fn read(
         otlp: Option<&str>,
         service: Option<&str>,
@@ -104,7 +104,7 @@ fn sampled(sampler: Option<&str>, argument: Option<&str>) -> Result<f64, String>
                 .ok_or_else(|| "OTEL_TRACES_SAMPLER_ARG: a number from 0 to 1".to_owned())
         }
         Some(other) => {
-            Err(format!("OTEL_TRACES_SAMPLER: `{other}` is not known here: parentbased_traceidratio is"))
+            Err(format!("OTEL_TRACES_SAMPLER: unknown sampler `{other}`; use parentbased_traceidratio"))
         }
     }
 }

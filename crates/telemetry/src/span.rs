@@ -1,4 +1,4 @@
-//! One span, as it is told.
+//! One span, as it is exported.
 
 use tokio::time::Instant;
 

@@ -1,4 +1,4 @@
-//! One decorator per seam: each does what the one inside does, and notes when.
+//! One decorator per seam: each forwards to the inner one and records when.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use postrider_seams::{
 };
 use tokio::time::Instant;
 
-use super::story::Stories;
+use super::trace::LaneTraces;
 use crate::exporter::Exporter;
 
 /// A lane's seams.
@@ -21,19 +21,19 @@ pub struct Seams {
     pub transport: Arc<dyn Transport>,
 }
 
-/// The same seams, watched.
+/// Wraps the seams so that their calls are traced.
 pub fn observe(exporter: &Arc<Exporter>, lane: &str, contract: &str, seams: Seams) -> Seams {
-    let stories = Arc::new(Stories::new(lane, contract, Arc::clone(exporter)));
+    let traces = Arc::new(LaneTraces::new(lane, contract, Arc::clone(exporter)));
     Seams {
-        store: Arc::new(TracedStore { inner: seams.store, stories: Arc::clone(&stories) }),
-        composer: Arc::new(TracedComposer { inner: seams.composer, stories: Arc::clone(&stories) }),
-        transport: Arc::new(TracedTransport { inner: seams.transport, stories }),
+        store: Arc::new(TracedStore { inner: seams.store, traces: Arc::clone(&traces) }),
+        composer: Arc::new(TracedComposer { inner: seams.composer, traces: Arc::clone(&traces) }),
+        transport: Arc::new(TracedTransport { inner: seams.transport, traces }),
     }
 }
 
 struct TracedStore {
     inner: Arc<dyn Store>,
-    stories: Arc<Stories>,
+    traces: Arc<LaneTraces>,
 }
 
 impl TracedStore {
@@ -56,7 +56,7 @@ impl Store for TracedStore {
     async fn claim(&self, want: &Want) -> Result<Vec<Claimed>, Error> {
         let begun = Instant::now();
         let rows = self.inner.claim(want).await?;
-        self.stories.claimed(&rows, (begun, Instant::now()));
+        self.traces.claimed(&rows, (begun, Instant::now()));
         Ok(rows)
     }
 
@@ -71,7 +71,7 @@ impl Store for TracedStore {
     async fn settle(&self, moves: &[Settlement]) -> Result<Vec<Held>, Error> {
         let begun = Instant::now();
         let answers = self.inner.settle(moves).await?;
-        self.stories.settled(moves, &answers, (begun, Instant::now()));
+        self.traces.settled(moves, &answers, (begun, Instant::now()));
         Ok(answers)
     }
 
@@ -125,14 +125,14 @@ impl Handoff for TracedStore {
     async fn claim_named(&self, rows: &[RowId]) -> Result<Taken, Error> {
         let begun = Instant::now();
         let taken = self.handing()?.claim_named(rows).await?;
-        self.stories.claimed(&taken.rows, (begun, Instant::now()));
+        self.traces.claimed(&taken.rows, (begun, Instant::now()));
         Ok(taken)
     }
 
     async fn claim_kept(&self, limit: u32) -> Result<Vec<Claimed>, Error> {
         let begun = Instant::now();
         let rows = self.handing()?.claim_kept(limit).await?;
-        self.stories.claimed(&rows, (begun, Instant::now()));
+        self.traces.claimed(&rows, (begun, Instant::now()));
         Ok(rows)
     }
 
@@ -147,7 +147,7 @@ impl Handoff for TracedStore {
 
 struct TracedComposer {
     inner: Arc<dyn Composer>,
-    stories: Arc<Stories>,
+    traces: Arc<LaneTraces>,
 }
 
 #[async_trait]
@@ -157,7 +157,7 @@ impl Composer for TracedComposer {
         let mut made = self.inner.compose(rows).await;
         let composed = (begun, Instant::now());
         for (row, made) in rows.iter().zip(&mut made) {
-            self.stories.composed(row, made, composed);
+            self.traces.composed(row, made, composed);
         }
         made
     }
@@ -177,7 +177,7 @@ impl Composer for TracedComposer {
 
 struct TracedTransport {
     inner: Arc<dyn Transport>,
-    stories: Arc<Stories>,
+    traces: Arc<LaneTraces>,
 }
 
 #[async_trait]
@@ -197,7 +197,7 @@ impl Transport for TracedTransport {
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
         let begun = Instant::now();
         let outcomes = self.inner.deliver(batch, deadline).await;
-        self.stories.delivered(batch, &outcomes, (begun, Instant::now()));
+        self.traces.delivered(batch, &outcomes, (begun, Instant::now()));
         outcomes
     }
 

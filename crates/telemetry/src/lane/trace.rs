@@ -1,4 +1,4 @@
-//! What a row went through so far, and the spans that tell it.
+//! What happened to each claimed row so far, and the spans made of it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,39 +9,39 @@ use postrider_seams::store::{Held, Settlement};
 use postrider_seams::{Claimed, Content, Envelope, Outcome};
 use tokio::time::Instant;
 
-use super::carry;
+use super::propagation;
 use crate::context::{Context, fresh_span, fresh_trace};
 use crate::exporter::Exporter;
 use crate::span::{Attribute, Kind, Span};
 
-/// From when to when.
+/// Start and end.
 pub type Time = (Instant, Instant);
 
 /// Rows that were claimed so long ago, and never settled, were lost to another worker.
 const FORGET: Duration = Duration::from_hours(1);
-/// Rows are looked through for such when there are more than this.
+/// They are removed when more rows than this are being traced.
 const MANY: usize = 10_000;
 
-/// One lane's rows on their way.
-pub struct Stories {
+/// The traces of one lane's claimed rows.
+pub struct LaneTraces {
     lane: String,
     contract: String,
     exporter: Arc<Exporter>,
-    rows: Mutex<HashMap<String, Story>>,
+    rows: Mutex<HashMap<String, RowTrace>>,
 }
 
-struct Story {
+struct RowTrace {
     claimed: Time,
     waited: i64,
     attempt: u32,
-    told: Option<Told>,
+    sampled: Option<SampledTrace>,
 }
 
-/// A row that is traced.
-struct Told {
+/// What is recorded of a row whose trace is sampled.
+struct SampledTrace {
     trace: u128,
     parent: Option<u64>,
-    /// The whole of it, and its delivery.
+    /// The row's span, and the span of its delivery.
     id: u64,
     deliver_id: u64,
     composed: Time,
@@ -51,12 +51,12 @@ struct Told {
     target: Option<(&'static str, String)>,
 }
 
-impl Stories {
+impl LaneTraces {
     pub fn new(lane: &str, contract: &str, exporter: Arc<Exporter>) -> Self {
         Self { lane: lane.to_owned(), contract: contract.to_owned(), exporter, rows: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Story>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, RowTrace>> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -64,31 +64,31 @@ impl Stories {
         if rows.is_empty() {
             return;
         }
-        let mut stories = self.lock();
-        if stories.len() > MANY {
-            stories.retain(|_, story| story.claimed.1 + FORGET > claimed.1);
+        let mut traces = self.lock();
+        if traces.len() > MANY {
+            traces.retain(|_, trace| trace.claimed.1 + FORGET > claimed.1);
         }
         for row in rows {
-            let story = Story {
+            let trace = RowTrace {
                 claimed,
                 waited: row.waited_micros,
                 attempt: row.counters.attempts.saturating_add(1),
-                told: None,
+                sampled: None,
             };
-            stories.insert(row.lease.id.to_string(), story);
+            traces.insert(row.lease.id.to_string(), trace);
         }
     }
 
-    /// Decides whether the row is traced, and hands the context on with the envelope.
+    /// Decides whether the row is sampled, and passes the trace context on with the envelope.
     pub fn composed(&self, row: &Claimed, made: &mut Result<Envelope, Outcome>, composed: Time) {
-        let own = made.as_ref().ok().and_then(|envelope| carry::of_content(&envelope.content));
-        let parent = own.or_else(|| carry::of_row(row));
-        let sampled =
+        let own = made.as_ref().ok().and_then(|envelope| propagation::of_content(&envelope.content));
+        let parent = own.or_else(|| propagation::of_row(row));
+        let is_sampled =
             parent.map_or_else(|| rand::random::<f64>() < self.exporter.ratio, |parent| parent.sampled);
-        if !sampled {
+        if !is_sampled {
             return;
         }
-        let mut told = Told {
+        let mut sampled = SampledTrace {
             trace: parent.map_or_else(fresh_trace, |parent| parent.trace),
             parent: parent.map(|parent| parent.span),
             id: fresh_span(),
@@ -101,41 +101,41 @@ impl Stories {
         };
         match made {
             Ok(envelope) => {
-                (told.kind, told.target) = target(&envelope.content);
-                let context = Context { trace: told.trace, span: told.deliver_id, sampled: true };
-                carry::put(&mut envelope.content, &context);
+                (sampled.kind, sampled.target) = target(&envelope.content);
+                let context = Context { trace: sampled.trace, span: sampled.deliver_id, sampled: true };
+                propagation::put(&mut envelope.content, &context);
             }
-            Err(outcome) => told.error = outcome.failure().map(|failure| failure.reason.clone()),
+            Err(outcome) => sampled.error = outcome.failure().map(|failure| failure.reason.clone()),
         }
-        if let Some(story) = self.lock().get_mut(&row.lease.id.to_string()) {
-            story.told = Some(told);
+        if let Some(trace) = self.lock().get_mut(&row.lease.id.to_string()) {
+            trace.sampled = Some(sampled);
         }
     }
 
     pub fn delivered(&self, envelopes: &[Envelope], outcomes: &[Outcome], delivered: Time) {
-        let mut stories = self.lock();
+        let mut traces = self.lock();
         for (envelope, outcome) in envelopes.iter().zip(outcomes) {
-            let Some(told) = stories.get_mut(&envelope.row).and_then(|story| story.told.as_mut()) else {
+            let Some(sampled) = traces.get_mut(&envelope.row).and_then(|trace| trace.sampled.as_mut()) else {
                 continue;
             };
-            told.delivered = Some((delivered, name(outcome)));
-            told.error = outcome.failure().map(|failure| failure.reason.clone());
+            sampled.delivered = Some((delivered, name(outcome)));
+            sampled.error = outcome.failure().map(|failure| failure.reason.clone());
         }
     }
 
-    /// The end: all of it is told.
+    /// Ends the traces of these rows and exports their spans.
     pub fn settled(&self, moves: &[Settlement], answers: &[Held], settled: Time) {
         let mut spans = Vec::new();
         {
-            let mut stories = self.lock();
+            let mut traces = self.lock();
             for (settlement, answer) in moves.iter().zip(answers) {
                 for lease in &settlement.hands_back {
-                    stories.remove(&lease.id.to_string());
+                    traces.remove(&lease.id.to_string());
                 }
                 let id = settlement.lease.id.to_string();
-                let Some(story) = stories.remove(&id) else { continue };
-                let Some(told) = &story.told else { continue };
-                spans.extend(self.spans(&id, &story, told, (settlement.transition, *answer), settled));
+                let Some(trace) = traces.remove(&id) else { continue };
+                let Some(sampled) = &trace.sampled else { continue };
+                spans.extend(self.spans(&id, &trace, sampled, (settlement.transition, *answer), settled));
             }
         }
         if !spans.is_empty() {
@@ -146,16 +146,16 @@ impl Stories {
     fn spans(
         &self,
         row: &str,
-        story: &Story,
-        told: &Told,
+        trace: &RowTrace,
+        sampled: &SampledTrace,
         (transition, held): (Transition, Held),
         settled: Time,
     ) -> Vec<Span> {
         let text = |text: &str| Attribute::Text(text.to_owned());
         let child = |name: &str, id: u64, (start, end): Time| Span {
-            trace: told.trace,
+            trace: sampled.trace,
             id,
-            parent: Some(told.id),
+            parent: Some(sampled.id),
             name: name.to_owned(),
             kind: Kind::Internal,
             start,
@@ -164,32 +164,32 @@ impl Stories {
             error: None,
         };
         let whole = Span {
-            parent: told.parent,
+            parent: sampled.parent,
             kind: Kind::Consumer,
             attributes: vec![
                 ("postrider.lane", text(&self.lane)),
                 ("postrider.contract", text(&self.contract)),
                 ("postrider.row", text(row)),
-                ("postrider.attempt", Attribute::Int(story.attempt.into())),
+                ("postrider.attempt", Attribute::Int(trace.attempt.into())),
                 ("postrider.transition", text(if held == Held::Held { transition.name() } else { "lost" })),
-                ("postrider.waited_ms", Attribute::Int(story.waited / 1000)),
+                ("postrider.waited_ms", Attribute::Int(trace.waited / 1000)),
             ],
-            error: told.error.clone(),
-            ..child(&format!("postrider {}", self.lane), told.id, (story.claimed.0, settled.1))
+            error: sampled.error.clone(),
+            ..child(&format!("postrider {}", self.lane), sampled.id, (trace.claimed.0, settled.1))
         };
         let mut spans = vec![
             whole,
-            child("claim", fresh_span(), story.claimed),
-            child("compose", fresh_span(), told.composed),
+            child("claim", fresh_span(), trace.claimed),
+            child("compose", fresh_span(), sampled.composed),
         ];
-        if let Some((delivered, outcome)) = told.delivered {
+        if let Some((delivered, outcome)) = sampled.delivered {
             let mut attributes = vec![("postrider.outcome", text(outcome))];
-            attributes.extend(told.target.as_ref().map(|(name, value)| (*name, text(value))));
+            attributes.extend(sampled.target.as_ref().map(|(name, value)| (*name, text(value))));
             spans.push(Span {
-                kind: told.kind,
+                kind: sampled.kind,
                 attributes,
-                error: told.error.clone(),
-                ..child("deliver", told.deliver_id, delivered)
+                error: sampled.error.clone(),
+                ..child("deliver", sampled.deliver_id, delivered)
             });
         }
         spans.push(child("settle", fresh_span(), settled));
@@ -197,7 +197,7 @@ impl Stories {
     }
 }
 
-/// What the delivery's span is, and whom it is for. Of a URL only its host: the rest may hold a token.
+/// The kind of the delivery's span, and its target attribute. Of a URL only the host: the rest may hold a token.
 fn target(content: &Content) -> (Kind, Option<(&'static str, String)>) {
     match content {
         Content::Record(record) => {

@@ -1,18 +1,18 @@
-//! The trace context in what composers make: read from it, and put into it.
+//! Reads the trace context from rows and composed messages, and writes it into messages.
 
 use postrider_seams::{Claimed, Content};
 
 use crate::context::Context;
 
-/// The header, and the field of a row.
+/// The header's name, and the name of the row's field.
 pub const TRACEPARENT: &str = "traceparent";
 
-/// What the row itself says.
+/// The context in the row's own field.
 pub fn of_row(row: &Claimed) -> Option<Context> {
     Context::parse(row.fields.as_ref()?.get(TRACEPARENT).as_text()?)
 }
 
-/// What its composer made of it: a header of a record, of a request, or of a mail.
+/// The context in a header of the composed record, request or mail.
 pub fn of_content(content: &Content) -> Option<Context> {
     let among = |headers: &[(String, String)]| {
         let header = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(TRACEPARENT));
@@ -26,7 +26,7 @@ pub fn of_content(content: &Content) -> Option<Context> {
     }
 }
 
-/// A header of its own line; a mail's is read, and stays as it is: it may be signed.
+/// The context in a mail's header. It is never changed: the mail may be signed.
 fn of_mail(message: &[u8]) -> Option<Context> {
     let mut lines = message.split(|byte| *byte == b'\n');
     let mut line = lines.next()?;
@@ -40,7 +40,7 @@ fn of_mail(message: &[u8]) -> Option<Context> {
     None
 }
 
-/// Tells the target which span it is called by. A mail goes to people, and gets nothing that was not there.
+/// Replaces the message's trace context. Mails are left alone: they go to people.
 pub fn put(content: &mut Content, context: &Context) {
     let headers = match content {
         Content::Record(record) => &mut record.headers,
