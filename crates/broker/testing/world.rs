@@ -21,6 +21,7 @@ pub fn record(topic: &str, key: Option<&str>, payload: impl Into<Bytes>, dedupe:
         row: dedupe.to_owned(),
         dedupe: dedupe.to_owned(),
         attempt: 1,
+        lease: postrider_seams::LeaseCheck::default(),
         content: Content::Record(Record {
             topic: topic.to_owned(),
             key: key.map(str::to_owned),

@@ -86,6 +86,7 @@ impl Composer for CallbackComposer {
                 dedupe: format!("{id}.{}", self.settings.status),
                 row: id,
                 attempt: row.counters.attempts + 1,
+                lease: postrider_seams::LeaseCheck::default(),
                 content: Content::Webhook(Box::new(Webhook {
                     url: self.settings.url.clone(),
                     headers: trace(row),

@@ -117,6 +117,7 @@ fn compose(settings: &Settings, row: &Claimed, now: i64) -> Result<Envelope, Rea
         dedupe: id.clone(),
         row: id,
         attempt: row.counters.attempts + 1,
+        lease: postrider_seams::LeaseCheck::default(),
         content: Content::Mail(Mail {
             from: sender.as_str().to_owned(),
             to: everyone.map(|mailbox| mailbox.address.as_str().to_owned()).collect(),

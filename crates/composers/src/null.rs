@@ -24,6 +24,7 @@ fn empty(row: &Claimed) -> Envelope {
         dedupe: id.clone(),
         row: id,
         attempt: row.counters.attempts + 1,
+        lease: postrider_seams::LeaseCheck::default(),
         content: Content::Nothing,
         detail: postrider_seams::row::Detail::new(),
     }

@@ -144,6 +144,7 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
     Ok(Envelope {
         dedupe: id.clone(),
         attempt: row.counters.attempts + 1,
+        lease: postrider_seams::LeaseCheck::default(),
         content: Content::Mail(Mail {
             from,
             to: chosen.now,

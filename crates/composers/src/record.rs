@@ -102,5 +102,12 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
     headers::set(&mut headers, "idempotency-key", &dedupe);
     headers::set(&mut headers, "attempt", &attempt.to_string());
     let record = Record { topic, key, payload, headers };
-    Ok(Envelope { row: id, dedupe, attempt, content: Content::Record(record), detail: Detail::new() })
+    Ok(Envelope {
+        row: id,
+        dedupe,
+        attempt,
+        lease: postrider_seams::LeaseCheck::default(),
+        content: Content::Record(record),
+        detail: Detail::new(),
+    })
 }

@@ -98,7 +98,14 @@ impl WebhookComposer {
         let detail = Detail::from([("signed".to_owned(), Value::Bool(!webhook.signing.is_empty()))]);
         let attempt = row.counters.attempts.saturating_add(1);
         let content = Content::Webhook(Box::new(webhook));
-        Ok(Envelope { row: row.lease.id.to_string(), dedupe, attempt, content, detail })
+        Ok(Envelope {
+            row: row.lease.id.to_string(),
+            dedupe,
+            attempt,
+            lease: postrider_seams::LeaseCheck::default(),
+            content,
+            detail,
+        })
     }
 }
 

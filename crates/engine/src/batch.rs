@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use postrider_seams::{Claimed, Lease};
+use postrider_seams::{Claimed, Lease, LeaseCheck};
 use tokio::time::Instant;
 
 /// One claim's leases.
@@ -67,6 +67,12 @@ impl Batch {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Nothing about its leases changes while this lives.
+    #[cfg(test)]
+    pub fn held_still(&self) -> impl Sized + '_ {
+        self.lock()
+    }
+
     pub fn is_done(&self) -> bool {
         self.lock().open == 0
     }
@@ -118,8 +124,17 @@ impl LeaseRef {
         self.batch.lock().slots[self.slot].is_some()
     }
 
-    pub fn runs_out(&self) -> Instant {
-        self.batch.runs_out()
+    /// May the row be sent, by our own clock? Not once the lease was lost, nor within `margin` of its end: another worker may
+    /// have the row by then.
+    pub fn may_begin(&self, margin: Duration) -> bool {
+        let inner = self.batch.lock();
+        inner.slots[self.slot].is_some() && inner.runs_out > Instant::now() + margin
+    }
+
+    /// The same for a transport, in which the row may wait.
+    pub fn check(&self, margin: Duration) -> LeaseCheck {
+        let lease = self.clone();
+        LeaseCheck::new(move || lease.may_begin(margin))
     }
 
     /// Its delivery begins.

@@ -19,7 +19,11 @@ use crate::waiting::{Portion, Taken};
 use crate::{decide, large, letters, ordered, prober};
 
 /// A delivery is not begun on a lease that ends sooner than this, or than a quarter of it where leases are short.
-pub(crate) const LEASE_MARGIN: Duration = Duration::from_secs(2);
+const LEASE_MARGIN: Duration = Duration::from_secs(2);
+
+/// How often rows are marked again before they are sent, where each mark was old by the time it was answered. After that
+/// their leases by our own clock decide.
+pub(crate) const MARKS: u32 = 3;
 
 /// What a transport may take beyond its deadline before it is given up.
 const GRACE: Duration = Duration::from_secs(5);
@@ -76,16 +80,20 @@ async fn deliver_rows(runner: &Runner, rows: Vec<HeldRow>) {
         let held = HeldRow { row, lease };
         match result {
             Ok(envelope) => {
+                envelopes.push(Envelope { lease: held.lease.check(margin(runner)), ..envelope });
                 ready.push(held);
-                envelopes.push(envelope);
             }
             Err(outcome) => ended.push(decide::ended(runner, held, None, outcome)),
         }
     }
     // What can't be composed is settled at once; it need not wait for the others' delivery.
     runner.ended.push(ended);
-    if !mark.is_fresh(runner) {
-        (ready, envelopes) = marked_again(runner, ready, envelopes).await;
+    let mut mark = mark;
+    for _ in 0..MARKS {
+        if ready.is_empty() || mark.is_fresh(runner) {
+            break;
+        }
+        (ready, envelopes, mark) = marked_again(runner, ready, envelopes).await;
     }
     if ready.is_empty() {
         return;
@@ -122,28 +130,27 @@ async fn marked_again(
     runner: &Runner,
     rows: Vec<HeldRow>,
     envelopes: Vec<Envelope>,
-) -> (Vec<HeldRow>, Vec<Envelope>) {
+) -> (Vec<HeldRow>, Vec<Envelope>, Mark) {
     let leases: Vec<LeaseRef> = rows.iter().map(|held| held.lease.clone()).collect();
-    let (held, _) = begin(runner, &leases).await;
+    let (held, mark) = begin(runner, &leases).await;
     let all = rows.into_iter().zip(envelopes).zip(held);
     let (held, lost): (Vec<_>, Vec<_>) = all.partition(|(_, is_held)| *is_held);
     release(runner, lost.into_iter().map(|((row, _), _)| row).collect());
-    held.into_iter().map(|(pair, _)| pair).unzip()
+    let (rows, envelopes) = held.into_iter().map(|(pair, _)| pair).unzip();
+    (rows, envelopes, mark)
+}
+
+/// How long before its end a lease is too short to begin a delivery.
+pub(crate) fn margin(runner: &Runner) -> Duration {
+    LEASE_MARGIN.min(runner.store.capabilities().lease / 4)
 }
 
 /// Hands back rows whose lease was lost or ends too soon to begin: another worker may have them by now.
 fn keep_safe(runner: &Runner, rows: Vec<HeldRow>) -> Vec<HeldRow> {
-    let margin = LEASE_MARGIN.min(runner.store.capabilities().lease / 4);
-    let horizon = Instant::now() + margin;
-    let (safe, late): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.lease.runs_out() > horizon);
-    if !late.is_empty() {
-        release(runner, late);
-    }
-    let (held, lost): (Vec<_>, Vec<_>) = safe.into_iter().partition(|row| row.lease.is_held());
-    if !lost.is_empty() {
-        release(runner, lost);
-    }
-    held
+    let margin = margin(runner);
+    let (safe, late) = rows.into_iter().partition(|row| row.lease.may_begin(margin));
+    release(runner, late);
+    safe
 }
 
 /// Never tried, so it costs nothing.

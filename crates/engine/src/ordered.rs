@@ -12,11 +12,10 @@ use postrider_contract::Transition;
 use postrider_seams::store::Class;
 use postrider_seams::{Claimed, Envelope, Outcome};
 use tokio::sync::SemaphorePermit;
-use tokio::time::Instant;
 
 use crate::batch::{HeldRow, LeaseRef};
 use crate::begin::{Mark, begin};
-use crate::deliverer::{LEASE_MARGIN, compose, send};
+use crate::deliverer::{MARKS, compose, margin, send};
 use crate::ended::Ended;
 use crate::large::{self, UNREADABLE};
 use crate::runner::Runner;
@@ -79,17 +78,17 @@ async fn deliver_runs(runner: &Runner, runs: Vec<Run>, most: usize) {
             under.push(chosen);
         }
     }
-    let Some(mark) = mark(runner, &mut under).await else {
-        for under in under {
-            finish(runner, under);
+    let mut mark = mark(runner, &mut under).await;
+    if mark.is_some() {
+        compose_all(runner, &mut under).await;
+        for _ in 0..MARKS {
+            if mark.is_none_or(|mark| mark.is_fresh(runner)) {
+                break;
+            }
+            mark = self::mark(runner, &mut under).await;
         }
-        return;
-    };
-    compose_all(runner, &mut under).await;
-    if !mark.is_fresh(runner) {
-        self::mark(runner, &mut under).await;
+        send_all(runner, &mut under).await;
     }
-    send_all(runner, &mut under).await;
     for under in under {
         finish(runner, under);
     }
@@ -175,8 +174,8 @@ async fn choose_large(runner: &Runner, mut rest: Run) -> Option<Under<'_>> {
 
 /// From the first row whose lease was lost, or ends too soon, nothing may go: another worker may have that row.
 fn keep_safe(runner: &Runner, mut run: Run) -> Run {
-    let horizon = Instant::now() + LEASE_MARGIN.min(runner.store.capabilities().lease / 4);
-    let safe = run.iter().take_while(|held| held.lease.is_held() && held.lease.runs_out() > horizon).count();
+    let margin = margin(runner);
+    let safe = run.iter().take_while(|held| held.lease.may_begin(margin)).count();
     release(runner, run.split_off(safe));
     run
 }
@@ -196,7 +195,7 @@ async fn compose_all(runner: &Runner, under: &mut [Under<'_>]) {
     let rows: Vec<Claimed> = fresh.iter().map(|one| one.0.row.clone()).collect();
     for (one, composed) in fresh.iter_mut().zip(compose(runner, &rows).await) {
         one.1 = match composed {
-            Ok(envelope) => Part::Composed(envelope),
+            Ok(envelope) => Part::Composed(Envelope { lease: one.0.lease.check(margin(runner)), ..envelope }),
             Err(outcome) => Part::Failed(outcome),
         };
     }

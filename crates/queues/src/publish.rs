@@ -31,6 +31,7 @@ fn envelope(topic: &str, row: &RowId) -> Envelope {
         // there to be delivered again.
         dedupe: format!("{:032x}", rand::random::<u128>()),
         attempt: 1,
+        lease: postrider_seams::LeaseCheck::default(),
         content: Content::Record(Record {
             topic: topic.to_owned(),
             key: None,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::lease_check::LeaseCheck;
 use crate::recheck::Recheck;
 use crate::rest::Rest;
 use crate::row::Detail;
@@ -18,6 +19,8 @@ pub struct Envelope {
     pub dedupe: String,
     /// 1 for the first.
     pub attempt: u32,
+    /// Is the row still its worker's? Set by the engine; transports ask by [`Envelope::may_begin`].
+    pub lease: LeaseCheck,
     pub content: Content,
     /// What the contract may write as `$envelope.X`.
     pub detail: Detail,

@@ -11,6 +11,7 @@ mod exhausted;
 pub mod handoff;
 pub mod hosts;
 pub mod inspect;
+mod lease_check;
 pub mod migrate;
 pub mod outcome;
 pub mod produce;
@@ -31,6 +32,7 @@ pub use envelope::{Content, Envelope, Mail, Record, Webhook};
 pub use exhausted::is_exhausted;
 pub use handoff::Handoff;
 pub use inspect::{Inspect, Page};
+pub use lease_check::LeaseCheck;
 pub use migrate::Migrate;
 pub use outcome::{Failure, Outcome, Receipt};
 /// Reads a duration; transports read their options with it.

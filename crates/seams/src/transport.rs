@@ -104,7 +104,8 @@ pub trait Transport: Send + Sync {
     /// as the target's time. Best effort; cancel-safe.
     async fn look_up_missing(&self, _batch: &[Envelope]) {}
 
-    /// Sends each envelope and answers one outcome per envelope, in order. Returns by `deadline`: what has no answer
+    /// Sends each envelope and answers one outcome per envelope, in order. Asks [`Envelope::may_begin`] right before it
+    /// begins to send each: what waited too long is `Deferred`. Returns by `deadline`: what has no answer
     /// by then is `Uncertain` if it may have been taken, `Retryable` if it can't have been. Not cancel-safe: a
     /// dropped call leaves its envelopes uncertain.
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome>;

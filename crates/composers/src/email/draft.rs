@@ -130,6 +130,7 @@ impl Composed {
             row: self.row,
             dedupe: self.dedupe,
             attempt: self.attempt,
+            lease: postrider_seams::LeaseCheck::default(),
             content: Content::Mail(Mail {
                 from: self.from,
                 to: self.to,

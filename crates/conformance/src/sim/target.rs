@@ -125,6 +125,7 @@ impl Composer for Plain {
             row: row.lease.id.to_string(),
             dedupe: row.lease.id.to_string(),
             attempt: row.counters.attempts + 1,
+            lease: postrider_seams::LeaseCheck::default(),
             content: Content::Nothing,
             detail: std::collections::BTreeMap::default(),
         };

@@ -82,12 +82,15 @@ pub async fn until(what: &str, limit: Duration, mut holds: impl FnMut() -> bool)
     }
 }
 
+type Takes = dyn Fn(&str) -> Duration + Send + Sync;
 type Script = dyn Fn(&Envelope) -> Outcome + Send + Sync;
 
 /// A transport that answers as its script says, after `takes`.
 pub struct Scripted {
     script: Box<Script>,
     pub takes: Duration,
+    /// How long a call takes, by the row of its first envelope.
+    pub takes_for: Option<Box<Takes>>,
     /// Envelopes in one call.
     pub batch: usize,
     /// As brokers are, looked at while nothing is sent.
@@ -105,6 +108,7 @@ impl Scripted {
             script: Box::new(script),
             batch: 1,
             takes: Duration::ZERO,
+            takes_for: None,
             look_every: None,
             up: AtomicBool::new(true),
             sent: Mutex::default(),
@@ -148,7 +152,8 @@ impl Transport for Scripted {
     async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
         let at_once = self.at_once.fetch_add(1, SeqCst) + 1;
         self.most_at_once.fetch_max(at_once, SeqCst);
-        tokio::time::sleep(self.takes).await;
+        let takes = self.takes_for.as_ref().map_or(self.takes, |takes| takes(&batch[0].row));
+        tokio::time::sleep(takes).await;
         self.at_once.fetch_sub(1, SeqCst);
         let mut outcomes = Vec::new();
         for envelope in batch {
@@ -188,6 +193,7 @@ impl Composer for Plain {
                     row: row.lease.id.to_string(),
                     dedupe: row.lease.id.to_string(),
                     attempt: row.counters.attempts + 1,
+                    lease: postrider_seams::LeaseCheck::default(),
                     content: Content::Nothing,
                     detail: BTreeMap::new(),
                 })

@@ -175,6 +175,75 @@ async fn j_a_row_that_another_worker_has_is_not_sent_by_one_that_comes_late() {
     assert_eq!(transport.total(), 0, "another worker has it");
 }
 
+/// A transport in which envelopes wait for a connection before they are sent.
+struct Queueing {
+    waits: Duration,
+    sent: AtomicUsize,
+    deferred: AtomicUsize,
+}
+
+#[async_trait]
+impl Transport for Queueing {
+    fn capabilities(&self) -> transport::Capabilities {
+        transport::Capabilities::new(1, 1)
+    }
+
+    async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
+        tokio::time::sleep(self.waits).await;
+        let send = |envelope: &Envelope| match envelope.may_begin() {
+            Ok(()) => {
+                self.sent.fetch_add(1, SeqCst);
+                Outcome::Delivered(Receipt::default())
+            }
+            Err(outcome) => {
+                self.deferred.fetch_add(1, SeqCst);
+                outcome
+            }
+        };
+        batch.iter().map(send).collect()
+    }
+
+    async fn probe(&self) -> Result<(), transport::Error> {
+        Ok(())
+    }
+}
+
+fn start_queueing(table: &Arc<MemoryTable>, waits: Duration) -> (Engine, Arc<Faulty>, Arc<Queueing>) {
+    let transport = Arc::new(Queueing { waits, sent: AtomicUsize::new(0), deferred: AtomicUsize::new(0) });
+    let store = Arc::new(Faulty::new(table, "slow"));
+    let engine = Engine::new(Arc::new(Even));
+    let limits = postrider_engine::Limits { timeout: MINUTE * 10, ..limits() };
+    engine.start(lane(
+        Arc::clone(&store) as Arc<dyn postrider_seams::Store>,
+        Arc::clone(&transport) as Arc<dyn Transport>,
+        limits,
+    ));
+    (engine, store, transport)
+}
+
+/// The lease could not be extended while the row waited in the transport: another worker may have it.
+#[tokio::test(start_paused = true)]
+async fn j_a_row_whose_lease_ran_out_while_it_waited_in_the_transport_is_not_sent() {
+    let table = table();
+    fill(&table, 1);
+    let (_engine, store, transport) = start_queueing(&table, MINUTE * 3);
+    until("it is claimed", MINUTE, || count(&table, "dispatching") == 1).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    store.away.store(true, SeqCst);
+    until("it is not sent", MINUTE * 5, || transport.deferred.load(SeqCst) == 1).await;
+    assert_eq!(transport.sent.load(SeqCst), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn j_a_row_that_waits_in_the_transport_is_sent_as_long_as_its_lease_is_extended() {
+    let table = table();
+    fill(&table, 1);
+    let (_engine, _store, transport) = start_queueing(&table, MINUTE * 5);
+    until("it is sent", MINUTE * 6, || transport.sent.load(SeqCst) == 1).await;
+    assert_eq!(transport.deferred.load(SeqCst), 0);
+    until("it is settled", MINUTE, || count(&table, "sent") == 1).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_lost_lease_overwrites_nothing() {
     let table = table();

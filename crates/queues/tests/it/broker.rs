@@ -72,6 +72,7 @@ impl Broker {
             row: "x".to_owned(),
             dedupe: unique("put"),
             attempt: 1,
+            lease: postrider_seams::LeaseCheck::default(),
             content: Content::Record(record),
             detail: Detail::new(),
         };

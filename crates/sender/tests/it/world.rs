@@ -98,6 +98,7 @@ pub fn mail(key: &str, to: &[&str]) -> Envelope {
         row: key.to_owned(),
         dedupe: key.to_owned(),
         attempt: 1,
+        lease: postrider_seams::LeaseCheck::default(),
         content: Content::Mail(Mail {
             from: "box@example.org".to_owned(),
             to: to.iter().map(|&to| to.to_owned()).collect(),

@@ -233,7 +233,14 @@ fn a_row_without_records_tells_what_its_columns_know() {
 }
 
 fn envelope(content: Content) -> Envelope {
-    Envelope { row: "7".to_owned(), dedupe: "d".to_owned(), attempt: 1, content, detail: BTreeMap::new() }
+    Envelope {
+        row: "7".to_owned(),
+        dedupe: "d".to_owned(),
+        attempt: 1,
+        lease: postrider_seams::LeaseCheck::default(),
+        content,
+        detail: BTreeMap::new(),
+    }
 }
 
 #[test]

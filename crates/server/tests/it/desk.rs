@@ -83,8 +83,14 @@ impl LaneControl for Lanes {
             recheck: None,
         };
         let content = Content::Webhook(Box::new(webhook));
-        let envelope =
-            Envelope { row: row.id.clone(), dedupe: row.id, attempt: 1, content, detail: BTreeMap::new() };
+        let envelope = Envelope {
+            row: row.id.clone(),
+            dedupe: row.id,
+            attempt: 1,
+            lease: postrider_seams::LeaseCheck::default(),
+            content,
+            detail: BTreeMap::new(),
+        };
         Ok(Some(Ok(envelope)))
     }
 

@@ -82,6 +82,9 @@ fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
     if Instant::now() >= deadline {
         return Outcome::Retryable(Failure::new("no time was left to write the file"));
     }
+    if let Err(outcome) = envelope.may_begin() {
+        return outcome;
+    }
     let written = match &envelope.content {
         Content::Mail(mail) => {
             let top = encode::envelope(mail);

@@ -20,6 +20,7 @@ fn envelope(row: u32, subject: &str) -> Envelope {
         row: row.to_string(),
         dedupe: row.to_string(),
         attempt: 1,
+        lease: postrider_seams::LeaseCheck::default(),
         content: Content::Mail(Mail {
             from: "bounces@example.org".to_owned(),
             to: vec!["b@example.org".to_owned(), "blind@example.org".to_owned()],

@@ -114,6 +114,9 @@ async fn queue(producer: &Producer, envelope: &Envelope, deadline: Instant) -> S
         return Sent::Answered(outcome);
     }
     loop {
+        if let Err(outcome) = envelope.may_begin() {
+            return Sent::Answered(outcome);
+        }
         if producer.is_retired() {
             return Sent::Answered(classify::outcome(Code::PurgeQueue, &about(producer, None)));
         }
@@ -222,7 +225,15 @@ impl Transport for Kafka {
         };
         let mut sent = Vec::with_capacity(batch.len());
         for envelope in batch {
-            sent.push(queue(&producer, envelope, deadline).await);
+            // Nothing may overtake a record that is not sent because its lease ran out.
+            let held_back = match sent.last() {
+                Some(Sent::Answered(outcome @ Outcome::Deferred(_))) => Some(outcome.clone()),
+                _ => None,
+            };
+            sent.push(match held_back {
+                Some(outcome) => Sent::Answered(outcome),
+                None => queue(&producer, envelope, deadline).await,
+            });
         }
         let mut outcomes = Vec::with_capacity(batch.len());
         let mut again = Vec::new();

@@ -86,6 +86,9 @@ impl Provider {
                 untried.extend(recipients);
                 continue;
             }
+            if let (true, Err(outcome)) = (sent.is_empty(), envelope.may_begin()) {
+                return outcome;
+            }
             let key = encode::key(&envelope.dedupe, &mail.message_id, part, parts.len());
             let job = Job { envelope, mail, draft: &draft, part, key };
             let answer = self.part(&job, deadline).await;

@@ -54,6 +54,7 @@ fn envelope(bytes: usize) -> Envelope {
         row: "1".to_owned(),
         dedupe: "1".to_owned(),
         attempt: 1,
+        lease: postrider_seams::LeaseCheck::default(),
         content: Content::Mail(Mail {
             from: "a@x.test".to_owned(),
             to: vec!["b@y.test".to_owned()],

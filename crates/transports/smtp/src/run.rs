@@ -83,6 +83,11 @@ impl<'a> Run<'a> {
         if self.halted.is_some() { None } else { self.untried.front().copied() }
     }
 
+    /// A mail of which nothing was sent yet goes only under its lease; one in parts has been begun.
+    pub(crate) fn may_begin(&self, index: usize) -> Result<(), Outcome> {
+        if self.parts.contains_key(&index) { Ok(()) } else { self.batch[index].may_begin() }
+    }
+
     pub(crate) fn begin(&mut self) {
         self.untried.pop_front();
     }

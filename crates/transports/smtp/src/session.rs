@@ -86,6 +86,10 @@ impl<'a> Session<'_, 'a> {
                 return None;
             }
             self.run.begin();
+            if let Err(outcome) = self.run.may_begin(index) {
+                self.run.settle(index, outcome);
+                continue;
+            }
             self.connection.carried += 1;
             let reset = std::mem::take(&mut self.connection.dirty);
             let standing = self.run.standing(index);

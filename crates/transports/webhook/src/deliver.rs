@@ -118,6 +118,9 @@ impl Webhooks {
                 return Outcome::Deferred(Failure { after: Some(SECRET_WAIT), ..Failure::new(reason) });
             }
         };
+        if let Err(outcome) = envelope.may_begin() {
+            return outcome;
+        }
         let (outcome, health) = self.send(&route, &call, webhook, deadline, context).await;
         if let (Health::Gone, Some(Recheck(recheck))) = (health, &webhook.recheck) {
             // Before the slot goes to another row for the same receiver.

@@ -108,6 +108,7 @@ pub fn mail_from(from: &str, to: &[&str]) -> Envelope {
         row: "1".to_owned(),
         dedupe: "event-7:42".to_owned(),
         attempt: 1,
+        lease: postrider_seams::LeaseCheck::default(),
         content: Content::Mail(Mail {
             from: from.to_owned(),
             to: to.iter().map(|&to| to.to_owned()).collect(),

@@ -29,6 +29,7 @@ pub fn envelope(mail: Mail) -> Envelope {
         row: "1".to_owned(),
         dedupe: "1".to_owned(),
         attempt: 1,
+        lease: postrider_seams::LeaseCheck::default(),
         content: Content::Mail(mail),
         detail: Detail::new(),
     }

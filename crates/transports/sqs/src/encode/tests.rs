@@ -20,6 +20,7 @@ fn entry(
         row: "1".to_owned(),
         dedupe: dedupe.to_owned(),
         attempt: 1,
+        lease: postrider_seams::LeaseCheck::default(),
         content: Content::Nothing,
         detail: Detail::new(),
     };

@@ -16,6 +16,7 @@ fn entries(topic: &str, keys: &[&str], payload: usize) -> HashMap<usize, Entry> 
             row: index.to_string(),
             dedupe: index.to_string(),
             attempt: 1,
+            lease: postrider_seams::LeaseCheck::default(),
             content: Content::Nothing,
             detail: Detail::new(),
         };

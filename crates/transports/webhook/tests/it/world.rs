@@ -217,6 +217,7 @@ pub fn envelope(webhook: Webhook) -> Envelope {
         row: "1".to_owned(),
         dedupe: "0HZXEQ5Y8JY5Z".to_owned(),
         attempt: 1,
+        lease: postrider_seams::LeaseCheck::default(),
         content: Content::Webhook(Box::new(webhook)),
         detail: Detail::new(),
     }
