@@ -89,3 +89,6 @@ fn done(runner: &Runner, batch: &[Ended]) {
         runner.freed.notify_one();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use postrider_contract::Contract;
 use postrider_engine::{Engine, Health, Lane};
-use postrider_seams::{RowId, Transport, Value};
+use postrider_seams::{Claimed, Composer, Envelope, Failure, Outcome, Receipt, RowId, Transport, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable};
 
-use crate::bench::{Even, Faulty, Scripted, count, fill, health, lane, limits, start, table, text, until};
+use crate::bench::{
+    Even, Faulty, Plain, Scripted, count, fill, health, lane, limits, start, table, text, until,
+};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const TEN_SECONDS: Duration = Duration::from_secs(10);
@@ -59,6 +62,80 @@ async fn one_claimer_at_a_time_where_the_lane_says_so() {
     assert_eq!(two.claims.load(SeqCst), 0, "the second waits for the lock");
     first.drain(Duration::from_secs(5)).await;
     until("the second takes over", MINUTE, || two.claims.load(SeqCst) > 0).await;
+}
+
+/// Reports every row that ends undelivered.
+struct Reporting(Plain);
+
+#[async_trait]
+impl Composer for Reporting {
+    async fn compose(&self, rows: &[Claimed]) -> Vec<Result<Envelope, Outcome>> {
+        self.0.compose(rows).await
+    }
+
+    fn size_limit(&self) -> u64 {
+        self.0.limit
+    }
+
+    fn dead_letter(&self, envelope: &Envelope, _reason: &str) -> Option<Envelope> {
+        Some(Envelope { row: format!("letter-{}", envelope.row), ..envelope.clone() })
+    }
+}
+
+/// A row is rejected after `delivery`, and its dead letter sent after `letter`.
+fn start_reporting(
+    table: &Arc<MemoryTable>,
+    delivery: Duration,
+    letter: Duration,
+) -> (Engine, Arc<Scripted>) {
+    let mut transport = Scripted::new(|envelope| {
+        if envelope.row.starts_with("letter-") {
+            Outcome::Delivered(Receipt::default())
+        } else {
+            Outcome::Rejected(Failure::new("550 no such user"))
+        }
+    });
+    transport.takes_for =
+        Some(Box::new(move |row| if row.starts_with("letter-") { letter } else { delivery }));
+    let transport = Arc::new(transport);
+    let engine = Engine::new(Arc::new(Even));
+    let store = MemoryStore::open(table, 0, "w");
+    let plain = lane(store, Arc::clone(&transport) as Arc<dyn Transport>, limits());
+    engine.start(Lane { composer: Arc::new(Reporting(Plain { limit: 1024 })), ..plain });
+    (engine, transport)
+}
+
+/// Together they take longer than the watchdog gives one of them.
+#[tokio::test(start_paused = true)]
+async fn a_dead_letter_has_its_own_time_before_the_lane_counts_as_stalled() {
+    let table = table();
+    fill(&table, 1);
+    let nearly = limits().timeout.mul_f64(0.95);
+    // Beyond its deadline, within the grace that a transport has.
+    let late = limits().timeout + Duration::from_secs(4);
+    let (engine, transport) = start_reporting(&table, late, nearly);
+    until("it ends", MINUTE, || {
+        assert!(!matches!(health(&engine), Health::Stalled { .. }), "{:?}", health(&engine));
+        count(&table, "failed") == 1
+    })
+    .await;
+    assert_eq!((transport.times("1"), transport.times("letter-1")), (1, 1));
+    assert_eq!(text(&table, 1, "last_error").as_deref(), Some("550 no such user"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dead_letter_that_is_never_answered_holds_its_row_no_longer_than_a_delivery() {
+    let table = table();
+    fill(&table, 1);
+    let (engine, _transport) = start_reporting(&table, limits().timeout, MINUTE * 60);
+    let began = tokio::time::Instant::now();
+    until("it ends", MINUTE, || {
+        assert!(!matches!(health(&engine), Health::Stalled { .. }), "{:?}", health(&engine));
+        count(&table, "failed") == 1
+    })
+    .await;
+    assert!(began.elapsed() <= limits().timeout * 2 + Duration::from_secs(6), "{:?}", began.elapsed());
+    assert!(text(&table, 1, "last_error").expect("a reason").contains("no dead letter: no answer in time"));
 }
 
 fn is_stalled(engine: &Engine, words: &str) -> bool {
