@@ -53,15 +53,29 @@ pub(crate) async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
         return;
     }
     let (suspects, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|held| is_suspect(&held.row));
-    if !rows.is_empty() {
-        let _others = runner.alone.read().await;
-        deliver_rows(runner, rows).await;
-    }
+    deliver_beside_others(runner, rows).await;
     for held in suspects {
         match suspect::alone(runner, &held.row).await {
             Some(_alone) => deliver_rows(runner, vec![held]).await,
             None => runner.ended.push(vec![decide::ended(runner, held, None, suspect::later())]),
         }
+    }
+}
+
+/// While the lane is on trial, one row goes alone first.
+async fn deliver_beside_others(runner: &Runner, mut rows: Vec<HeldRow>) {
+    if runner.state.is_on_trial() {
+        let _alone = runner.alone.write().await;
+        // The row before this one may have ended the trial.
+        if runner.state.is_on_trial() && !rows.is_empty() {
+            let others = rows.split_off(1);
+            deliver_rows(runner, rows).await;
+            rows = others;
+        }
+    }
+    if !rows.is_empty() {
+        let _others = runner.alone.read().await;
+        deliver_rows(runner, rows).await;
     }
 }
 
@@ -99,8 +113,7 @@ async fn deliver_rows(runner: &Runner, rows: Vec<HeldRow>) {
         return;
     }
     let mut outcomes = send(runner, &envelopes).await;
-    prober::note(runner, &outcomes);
-    prober::spare(runner, &mut outcomes).await;
+    prober::note(runner, &envelopes, &mut outcomes).await;
     letters::publish(runner, &ready.iter().collect::<Vec<_>>(), &envelopes, &mut outcomes).await;
     let ended = ready
         .into_iter()

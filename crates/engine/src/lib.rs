@@ -29,6 +29,7 @@ mod recipients;
 mod room;
 mod runner;
 mod settler;
+mod silence;
 mod soon;
 mod state;
 pub mod status;

@@ -45,10 +45,7 @@ enum Part {
 pub(crate) async fn deliver(runner: &Runner, runs: Vec<Run>, most: usize) {
     let starts_with_suspect = |run: &Run| run.front().is_some_and(|held| is_suspect(&held.row));
     let (suspects, runs): (Vec<Run>, Vec<Run>) = runs.into_iter().partition(starts_with_suspect);
-    if !runs.is_empty() {
-        let _others = runner.alone.read().await;
-        deliver_runs(runner, runs, most).await;
-    }
+    deliver_beside_others(runner, runs, most).await;
     for mut run in suspects {
         let Some(first) = run.pop_front() else { continue };
         let alone = suspect::alone(runner, &first.row).await;
@@ -61,6 +58,23 @@ pub(crate) async fn deliver(runner: &Runner, runs: Vec<Run>, most: usize) {
                 Under { now: vec![(first, Part::Failed(suspect::later()))], rest: run, _bytes: None },
             );
         }
+    }
+}
+
+/// While the lane is on trial, one row goes alone first.
+async fn deliver_beside_others(runner: &Runner, mut runs: Vec<Run>, most: usize) {
+    if runner.state.is_on_trial() {
+        let _alone = runner.alone.write().await;
+        // The row before this one may have ended the trial.
+        if runner.state.is_on_trial() && !runs.is_empty() {
+            let others = runs.split_off(1);
+            deliver_runs(runner, runs, 1).await;
+            runs = others;
+        }
+    }
+    if !runs.is_empty() {
+        let _others = runner.alone.read().await;
+        deliver_runs(runner, runs, most).await;
     }
 }
 
@@ -226,8 +240,7 @@ async fn send_all(runner: &Runner, under: &mut [Under<'_>]) {
         return;
     }
     let mut outcomes = send(runner, &envelopes).await;
-    prober::note(runner, &outcomes);
-    prober::spare(runner, &mut outcomes).await;
+    prober::note(runner, &envelopes, &mut outcomes).await;
     let rows: Vec<&HeldRow> = going.iter().map(|(held, _)| *held).collect();
     letters::publish(runner, &rows, &envelopes, &mut outcomes).await;
     for (((_, part), envelope), outcome) in going.into_iter().zip(envelopes).zip(outcomes) {

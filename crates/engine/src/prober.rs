@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use postrider_contract::Uncertain;
-use postrider_seams::{Outcome, transport};
+use postrider_seams::{Envelope, Failure, Outcome, transport};
 
 use crate::runner::Runner;
+use crate::silence::LATER;
 use crate::state::{Phase, TargetTrouble};
 
 /// So many connection-level failures in a row mean that the target is away.
@@ -17,26 +18,41 @@ const UNREACHABLE_AFTER: u32 = 5;
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// Looks at what came of a delivery for signs of trouble.
-pub(crate) fn note(runner: &Runner, outcomes: &[Outcome]) {
+/// After so many waits without a row to try, a lane on trial is taken to be well: its rows are gone.
+const IDLE_TRIAL: u32 = 10;
+
+/// Looks for signs of trouble at the outcomes of a delivery, and changes those that must cost their rows nothing.
+pub(crate) async fn note(runner: &Runner, envelopes: &[Envelope], outcomes: &mut [Outcome]) {
+    for outcome in &*outcomes {
+        note_one(runner, outcome);
+    }
+    if repeats(runner) {
+        runner.silence.note(envelopes, outcomes);
+    }
+    spare(runner, envelopes, outcomes).await;
+}
+
+fn note_one(runner: &Runner, outcome: &Outcome) {
     let in_a_row = &runner.unreachable_in_a_row;
-    for outcome in outcomes {
-        if is_doubtful(outcome) {
-            runner.doubt.notify_one();
-        }
-        match outcome {
-            Outcome::Refused(failure) => {
-                trouble(runner, TargetTrouble::Refused(failure.reason.clone()));
+    if is_doubtful(outcome) {
+        runner.doubt.notify_one();
+    }
+    match outcome {
+        Outcome::Refused(failure) => trouble(runner, TargetTrouble::Refused(failure.reason.clone())),
+        Outcome::Retryable(failure) if failure.unreachable => {
+            if in_a_row.fetch_add(1, Relaxed) + 1 >= UNREACHABLE_AFTER {
+                trouble(runner, TargetTrouble::Unreachable(failure.reason.clone()));
             }
-            Outcome::Retryable(failure) if failure.unreachable => {
-                if in_a_row.fetch_add(1, Relaxed) + 1 >= UNREACHABLE_AFTER {
-                    trouble(runner, TargetTrouble::Unreachable(failure.reason.clone()));
-                }
-            }
-            // Never tried: says nothing about the target.
-            Outcome::Deferred(_) => {}
-            _ => in_a_row.store(0, Relaxed),
         }
+        // Never tried, or never answered: no sign that the target is there.
+        Outcome::Deferred(_) | Outcome::Uncertain(_) => {}
+        Outcome::Delivered(_) => {
+            in_a_row.store(0, Relaxed);
+            if runner.state.is_on_trial() {
+                is_back(runner);
+            }
+        }
+        Outcome::Retryable(_) | Outcome::Rejected(_) | Outcome::Skipped(_) => in_a_row.store(0, Relaxed),
     }
 }
 
@@ -51,10 +67,10 @@ fn is_doubtful(outcome: &Outcome) -> bool {
 
 /// Rows of which nothing was sent cost nothing while the target is away (rule G1): a connection that could not be had, or that
 /// broke, is followed by a look at the target. If it is away, these rows are handed back. If it is there, the failure is
-/// an attempt as any other. A record that a broker did not acknowledge is treated alike (rule O2): it is published again under
-/// the same id.
-pub(crate) async fn spare(runner: &Runner, outcomes: &mut [Outcome]) {
-    let repeats = is_broker(runner) && runner.stage().uncertain == Uncertain::Retry;
+/// an attempt as any other. A record that a broker did not acknowledge is handed back as well, to be published again under
+/// the same id (rule O2); if the broker answers the look, [`Silence`](crate::silence::Silence) says what it costs.
+async fn spare(runner: &Runner, envelopes: &[Envelope], outcomes: &mut [Outcome]) {
+    let repeats = repeats(runner);
     let unanswered = |outcome: &Outcome| match outcome {
         Outcome::Retryable(failure) => failure.unreachable && !failure.partly,
         Outcome::Uncertain(_) => repeats,
@@ -63,17 +79,39 @@ pub(crate) async fn spare(runner: &Runner, outcomes: &mut [Outcome]) {
     if !outcomes.iter().any(unanswered) {
         return;
     }
-    if !runner.state.has_target_trouble() {
+    if !is_away(runner) {
         glance(runner).await;
     }
-    if !runner.state.has_target_trouble() {
-        return;
+    let was_away = is_away(runner);
+    if !was_away && repeats && runner.silence.is_silent() {
+        let reason = "the target answers, but acknowledges nothing";
+        trouble(runner, TargetTrouble::Unreachable(reason.to_owned()));
     }
-    for outcome in outcomes.iter_mut().filter(|outcome| unanswered(outcome)) {
-        if let Outcome::Retryable(failure) | Outcome::Uncertain(failure) = outcome {
-            *outcome = Outcome::Deferred(std::mem::take(failure));
+    for (envelope, outcome) in envelopes.iter().zip(outcomes) {
+        match outcome {
+            Outcome::Retryable(failure) if was_away && failure.unreachable && !failure.partly => {
+                *outcome = Outcome::Deferred(std::mem::take(failure));
+            }
+            Outcome::Uncertain(failure) if repeats && was_away => {
+                *outcome = Outcome::Deferred(std::mem::take(failure));
+            }
+            Outcome::Uncertain(failure)
+                if repeats && (is_away(runner) || !runner.silence.is_attempt(&envelope.row)) =>
+            {
+                *outcome = Outcome::Deferred(Failure { after: Some(LATER), ..std::mem::take(failure) });
+            }
+            _ => {}
         }
     }
+}
+
+fn is_away(runner: &Runner) -> bool {
+    runner.state.has_target_trouble() && !runner.state.is_on_trial()
+}
+
+/// Is this a broker, to which a record without an acknowledgement is published again?
+fn repeats(runner: &Runner) -> bool {
+    is_broker(runner) && runner.stage().uncertain == Uncertain::Retry
 }
 
 /// Is this a target that is probed cheaply, over a connection that is kept anyway?
@@ -82,10 +120,13 @@ fn is_broker(runner: &Runner) -> bool {
 }
 
 fn trouble(runner: &Runner, trouble: TargetTrouble) {
-    if runner.state.has_target_trouble() {
+    if is_away(runner) {
         return;
     }
     match &trouble {
+        TargetTrouble::Unreachable(reason) if runner.state.is_on_trial() => {
+            tracing::debug!(lane = runner.state.name, reason, "the row on trial was not taken");
+        }
         TargetTrouble::Unreachable(reason) => {
             tracing::warn!(
                 lane = runner.state.name,
@@ -124,6 +165,29 @@ async fn glance(runner: &Runner) {
     }
 }
 
+fn is_back(runner: &Runner) {
+    runner.unreachable_in_a_row.store(0, Relaxed);
+    runner.state.set_target(None);
+    tracing::info!(lane = runner.state.name, "the target is back; the lane goes on");
+}
+
+/// Asks a target that is away. One that answers, and acknowledged nothing before, is tried with one row at a time.
+async fn probe(runner: &Runner) {
+    match runner.transport.probe().await {
+        Ok(()) if runner.silence.is_silent() => {
+            runner.state.begin_trial();
+            tracing::debug!(lane = runner.state.name, "the target answers; one row is tried");
+        }
+        Ok(()) => is_back(runner),
+        Err(transport::Error::Unreachable(reason)) => {
+            runner.state.set_target(Some(TargetTrouble::Unreachable(reason)));
+        }
+        Err(transport::Error::Refused(reason)) => {
+            runner.state.set_target(Some(TargetTrouble::Refused(reason)));
+        }
+    }
+}
+
 /// Looks at the target at the start, so that a lane whose target is away says so before it has a row, after every
 /// sign that it may be gone, and while nothing is sent as often as the transport says; then probes while there is trouble,
 /// until the target takes us again.
@@ -134,21 +198,15 @@ pub(crate) async fn run(runner: Arc<Runner>) {
     look(&runner).await;
     loop {
         let mut wait = FIRST_WAIT;
+        let mut idle = 0;
         while runner.state.has_target_trouble() && runner.state.phase() == Phase::Running {
             tokio::time::sleep(wait.mul_f64(1.0 + 0.2 * runner.dice.roll())).await;
             wait = (wait * 2).min(longest_wait);
-            match runner.transport.probe().await {
-                Ok(()) => {
-                    runner.unreachable_in_a_row.store(0, Relaxed);
-                    runner.state.set_target(None);
-                    tracing::info!(lane = runner.state.name, "the target is back; the lane goes on");
-                }
-                Err(transport::Error::Unreachable(reason)) => {
-                    runner.state.set_target(Some(TargetTrouble::Unreachable(reason)));
-                }
-                Err(transport::Error::Refused(reason)) => {
-                    runner.state.set_target(Some(TargetTrouble::Refused(reason)));
-                }
+            idle = if runner.state.is_on_trial() && runner.state.held() == 0 { idle + 1 } else { 0 };
+            if idle > IDLE_TRIAL {
+                is_back(&runner);
+            } else if !runner.state.is_on_trial() {
+                probe(&runner).await;
             }
         }
         tokio::select! {

@@ -24,6 +24,7 @@ use crate::pace::Pace;
 use crate::questions::Questions;
 use crate::reach::Reach;
 use crate::room::Room;
+use crate::silence::Silence;
 use crate::soon::Soon;
 use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::waiting::{Run, Waiting};
@@ -59,6 +60,8 @@ pub(crate) struct Runner {
     pub deep: Notify,
     /// Connection-level failures in a row.
     pub unreachable_in_a_row: AtomicU32,
+    /// What a broker does not acknowledge.
+    pub silence: Silence,
     /// A delivery ended so that the target may be gone.
     pub doubt: Notify,
     /// How many rows a claim asks for.
@@ -113,6 +116,7 @@ impl Runner {
             soon: Soon::default(),
             deep: Notify::new(),
             unreachable_in_a_row: AtomicU32::new(0),
+            silence: Silence::default(),
             doubt: Notify::new(),
             reach,
             pace: Pace::default(),

@@ -38,6 +38,8 @@ struct Conditions {
     phase: Phase,
     paused: bool,
     target: Option<TargetTrouble>,
+    /// The target is in trouble, but one row at a time is tried.
+    trial: bool,
     store: Option<StoreTrouble>,
     queue: Option<String>,
     stalled: Option<String>,
@@ -92,6 +94,7 @@ impl LaneState {
                 phase: Phase::Starting,
                 paused: false,
                 target: None,
+                trial: false,
                 store: None,
                 queue: None,
                 stalled: None,
@@ -110,8 +113,8 @@ impl LaneState {
         let mut conditions = self.lock();
         if change(&mut conditions) {
             conditions.note_stuck();
-            let open =
-                conditions.phase == Phase::Running && !conditions.paused && conditions.target.is_none();
+            let target_is_open = conditions.target.is_none() || conditions.trial;
+            let open = conditions.phase == Phase::Running && !conditions.paused && target_is_open;
             self.open.store(open, Relaxed);
             drop(conditions);
             self.changed.send_modify(|tick| *tick += 1);
@@ -130,12 +133,23 @@ impl LaneState {
         self.change(|conditions| std::mem::replace(&mut conditions.paused, paused) != paused);
     }
 
+    /// Ends a trial as well.
     pub fn set_target(&self, trouble: Option<TargetTrouble>) {
         self.change(|conditions| {
-            let changed = conditions.target != trouble;
+            let was_on_trial = std::mem::take(&mut conditions.trial);
+            let changed = conditions.target != trouble || was_on_trial;
             conditions.target = trouble;
             changed
         });
+    }
+
+    /// Rows may be claimed, and one at a time is sent to the target that is in trouble.
+    pub fn begin_trial(&self) {
+        self.change(|conditions| !std::mem::replace(&mut conditions.trial, true));
+    }
+
+    pub fn is_on_trial(&self) -> bool {
+        self.lock().trial
     }
 
     pub fn has_target_trouble(&self) -> bool {

@@ -198,5 +198,65 @@ async fn o2_a_record_that_alone_gets_no_acknowledgement_ends() {
             break;
         }
     }
-    assert_eq!((count(&table, "failed"), transport.times("1")), (1, 5));
+    // The first time is free: the broker may have hung.
+    assert_eq!((count(&table, "failed"), transport.times("1")), (1, 6));
+}
+
+/// Its connections stay open and its probe answers, but it acknowledges nothing: a part of it hangs.
+#[tokio::test(start_paused = true)]
+async fn o2_a_broker_that_answers_probes_and_acknowledges_nothing_spends_no_attempt() {
+    let table = table();
+    fill(&table, 30);
+    let acknowledges = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = Arc::clone(&acknowledges);
+    let mut scripted = Scripted::new(move |_| {
+        if seen.load(SeqCst) {
+            Outcome::Delivered(Receipt::default())
+        } else {
+            Outcome::Uncertain(Failure::new("no acknowledgement in time"))
+        }
+    });
+    scripted.look_every = Some(Duration::from_secs(4));
+    scripted.takes = Duration::from_secs(5);
+    let transport = Arc::new(scripted);
+    let engine = start(&table, &transport);
+    until("it says so", Duration::from_secs(30), || matches!(health(&engine), Health::Unreachable { .. }))
+        .await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    transport.most_at_once.store(0, SeqCst);
+    let before = transport.total();
+    for _ in 0..60 {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        assert!(matches!(health(&engine), Health::Unreachable { .. }), "the trials do not hide it");
+    }
+    let trials = transport.total() - before;
+    assert!((30..=130).contains(&trials), "{trials} trials in ten minutes");
+    assert_eq!(transport.most_at_once.load(SeqCst), 1, "one row at a time");
+    let tried = (1..=30).filter(|id| transport.times(&id.to_string()) > 0).count();
+    assert!(tried > 5, "trials are made with one row after another: {tried}");
+    let spent: i64 = (1..=30).map(|id| int(&table, id, "retry_count").expect("set")).sum();
+    assert_eq!((spent, count(&table, "failed")), (0, 0), "nothing is spent");
+
+    acknowledges.store(true, SeqCst);
+    until("it goes on", MINUTE, || health(&engine) == Health::Running).await;
+    until("all sent", 3 * MINUTE, || count(&table, "sent") == 30).await;
+    let spent: i64 = (1..=30).map(|id| int(&table, id, "retry_count").expect("set")).sum();
+    assert_eq!(spent, 0);
+}
+
+/// The rows that it was tried with are gone: nothing is left to show that the target is well.
+#[tokio::test(start_paused = true)]
+async fn o2_a_lane_on_trial_without_rows_is_taken_to_be_well() {
+    let table = table();
+    fill(&table, 1);
+    let mut scripted = Scripted::new(|_| Outcome::Uncertain(Failure::new("no acknowledgement in time")));
+    scripted.look_every = Some(Duration::from_secs(4));
+    let transport = Arc::new(scripted);
+    let engine = start(&table, &transport);
+    until("it says so", 2 * MINUTE, || matches!(health(&engine), Health::Unreachable { .. })).await;
+    until("handed back", MINUTE, || count(&table, "queued") == 1).await;
+    table.edit(&postrider_seams::RowId::Int(1), |row| {
+        row.insert("status".to_owned(), postrider_seams::Value::Text("sent".to_owned()));
+    });
+    until("it is well", 2 * MINUTE, || health(&engine) == Health::Running).await;
 }
