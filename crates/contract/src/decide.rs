@@ -95,7 +95,7 @@ impl Stage {
         }
         let planned = self.delay(row, chance);
         let delay = match (verdict.after.map(|after| after.min(LONGEST_WISH)), self.retry_rule.asked) {
-            (None, _) => planned,
+            (None, _) | (Some(_), Asked::Ignore) => planned,
             (Some(after), Asked::Least) => planned.max(after),
             (Some(after), Asked::Exact) => after,
         };

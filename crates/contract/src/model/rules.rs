@@ -186,6 +186,8 @@ pub enum Asked {
     Least,
     /// It takes the place of the planned one.
     Exact,
+    /// The planned one holds, whatever the target asks for.
+    Ignore,
 }
 
 /// How long to wait before try `n + 1`, where n tries have been made.

@@ -245,9 +245,9 @@ impl RawRetry {
             }
             Some(text.to_owned())
         });
-        let asked = scope
-            .get("asked")
-            .and_then(|item| item.choice(&[("least", Asked::Least), ("exact", Asked::Exact)]));
+        let asked = scope.get("asked").and_then(|item| {
+            item.choice(&[("least", Asked::Least), ("exact", Asked::Exact), ("ignore", Asked::Ignore)])
+        });
         let schedule = RawSchedule::read(scope);
         Self { schedule, column, default, named, asked, path: Some(scope.path.clone()) }
     }

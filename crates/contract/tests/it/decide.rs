@@ -202,5 +202,16 @@ fn j05_retry_after_takes_the_place_of_the_planned_delay() {
     };
     assert_eq!((asked("dispatch_jobs", 2), asked("dispatch_jobs", 90)), (2, 90), "30 s were planned");
     assert_eq!(asked("dispatch_jobs", 999_999), LONGEST_WISH.as_secs());
-    assert_eq!((asked("mail_outbox", 2), asked("mail_outbox", 90)), (60, 90), "60 s were planned");
+    assert_eq!((asked("outbox", 0), asked("outbox", 90)), (1, 90), "1 s was planned: the longer counts");
+}
+
+#[test]
+fn m04_retry_after_changes_no_delay_where_the_specification_does_not_name_it() {
+    let verdict = Verdict { after: Some(Duration::from_secs(9_000)), ..verdict(Got::Retryable) };
+    for name in ["mail_outbox", "emails"] {
+        for stage in &builtin(name).stages {
+            let planned = stage.delay(&after(0), 0.0);
+            assert_eq!(stage.decide(&after(0), verdict, 0.0).delay, planned, "{name}, {}", stage.name);
+        }
+    }
 }

@@ -137,12 +137,17 @@ async fn call(channel: &Channel, envelope: &Envelope, deadline: Instant) -> Outc
     Outcome::Uncertain(failure(reason, "unknown"))
 }
 
-/// What is told of several senders that did not take it: the last that was really tried speaks for all.
+/// The outcome of several senders that did not accept the mail: the last one that was tried decides. A delay that is written
+/// as asked for comes from the providers that were tried; the waits of our own rate limits are no wish of a provider.
 fn gathered(mut failed: Vec<Outcome>) -> Outcome {
-    let wishes: Vec<Option<Duration>> =
-        failed.iter().map(|outcome| outcome.failure().and_then(|failure| failure.after)).collect();
-    let after = if wishes.iter().all(Option::is_some) { wishes.into_iter().flatten().min() } else { None };
     let tried = |outcome: &Outcome| matches!(outcome, Outcome::Retryable(_));
+    let some_tried = failed.iter().any(tried);
+    let wishes: Vec<Option<Duration>> = failed
+        .iter()
+        .filter(|outcome| tried(outcome) || !some_tried)
+        .map(|outcome| outcome.failure().and_then(|failure| failure.after))
+        .collect();
+    let after = if wishes.iter().all(Option::is_some) { wishes.into_iter().flatten().min() } else { None };
     let unreachable = failed
         .iter()
         .filter(|outcome| tried(outcome))

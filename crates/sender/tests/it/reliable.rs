@@ -212,6 +212,29 @@ async fn g1_a_rate_that_leaves_no_room_costs_nothing() {
     assert_eq!(first.count(), 1);
 }
 
+/// A rate limit of our own defers, and must not be written into the row as what a provider asked for.
+#[tokio::test(start_paused = true)]
+async fn n04_only_what_a_provider_asked_for_counts_as_asked() {
+    let first = Scripted::new([wait(600)]);
+    let second = Scripted::new([Answer::Say(Outcome::Deferred(Failure {
+        after: Some(Duration::from_secs(1)),
+        ..Failure::new("its rate leaves no room")
+    }))]);
+    let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
+    assert!(
+        matches!(&outcome, Outcome::Retryable(failure) if failure.after == Some(Duration::from_secs(600))),
+        "{outcome:?}"
+    );
+
+    let second = Scripted::new([Answer::Say(Outcome::Deferred(Failure {
+        after: Some(Duration::from_secs(1)),
+        ..Failure::new("its rate leaves no room")
+    }))]);
+    let first = Scripted::new([later(), later(), later()]);
+    let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
+    assert!(matches!(&outcome, Outcome::Retryable(failure) if failure.after.is_none()), "{outcome:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn n9_it_never_throws() {
     for answer in [Answer::Panic, Answer::Nothing] {

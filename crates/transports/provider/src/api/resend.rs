@@ -12,9 +12,6 @@ use crate::encode::{Job, all_written, base64, metadata, object, plain, post, sec
 
 const TAG_LIMIT: usize = 256;
 
-/// A spent quota is not back in a second.
-const QUOTA: std::time::Duration = std::time::Duration::from_mins(15);
-
 pub(super) struct Resend {
     pub key: Secret,
 }
@@ -80,11 +77,9 @@ impl Api for Resend {
         let words = format!("{name}: {message}");
         let judged = |fate, code| Judgement::new(answer, fate, code, &words);
         match name {
-            "daily_quota_exceeded" | "monthly_quota_exceeded" => {
-                let judgement = judged(Fate::Later, Code::RateLimited);
-                Judgement { after: judgement.after.or(Some(QUOTA)), ..judgement }
+            "daily_quota_exceeded" | "monthly_quota_exceeded" | "rate_limit_exceeded" => {
+                judged(Fate::Later, Code::RateLimited)
             }
-            "rate_limit_exceeded" => judged(Fate::Later, Code::RateLimited),
             "missing_api_key" | "invalid_api_key" | "restricted_api_key" => {
                 judged(Fate::Refused, Code::Unauthorized)
             }
