@@ -72,7 +72,7 @@ fn is_doubtful(outcome: &Outcome) -> bool {
 async fn spare(runner: &Runner, envelopes: &[Envelope], outcomes: &mut [Outcome]) {
     let repeats = repeats(runner);
     let unanswered = |outcome: &Outcome| match outcome {
-        Outcome::Retryable(failure) => failure.unreachable && !failure.partly,
+        Outcome::Retryable(failure) => failure.unreachable && !failure.accepted_now,
         Outcome::Uncertain(_) => repeats,
         _ => false,
     };

@@ -40,8 +40,11 @@ pub struct Failure {
     /// No connection could be had, or it broke before the target had anything: if the target is away, this costs the row
     /// nothing, and after a few in a row the lane stops claiming (rule G1).
     pub unreachable: bool,
-    /// Some recipients have it already.
+    /// Some recipients have it already, from this attempt or an earlier one.
     pub partly: bool,
+    /// Some recipients accepted it in this very attempt: it can't be handed back as if nothing had been sent, and must not go
+    /// through another sender before the row knows who has it.
+    pub accepted_now: bool,
     pub detail: Detail,
 }
 

@@ -82,8 +82,8 @@ async fn tries(inner: &Inner, channel: &Channel, envelope: &Envelope, deadline: 
                 uncertain = true;
             }
             Outcome::Uncertain(_) => return Step::Done(outcome),
-            // Some have it already: only the row knows who.
-            Outcome::Retryable(failure) if failure.partly => return Step::Done(outcome),
+            // Some have just accepted it: the row must know who before anybody else is sent to.
+            Outcome::Retryable(failure) if failure.accepted_now => return Step::Done(outcome),
             Outcome::Retryable(failure) => {
                 if let Some(long) = failure.after.filter(|after| *after > plan.patience) {
                     channel.cool(Instant::now(), long, &failure.reason);

@@ -83,11 +83,21 @@ async fn n9_what_is_the_mails_own_fault_is_not_tried_elsewhere() {
 
 #[tokio::test(start_paused = true)]
 async fn a_partly_taken_mail_goes_back_to_its_row() {
-    let partly = Failure { partly: true, ..Failure::new("some") };
+    let partly = Failure { partly: true, accepted_now: true, ..Failure::new("some") };
     let (first, second) = (Scripted::new([Answer::Say(Outcome::Retryable(partly))]), Scripted::new([]));
     let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
     assert!(matches!(outcome, Outcome::Retryable(failure) if failure.partly));
     assert_eq!((first.count(), second.count()), (1, 0));
+}
+
+/// Who has it from an earlier attempt is known to the row, and kept by the next sender: it fails over as any other mail.
+#[tokio::test(start_paused = true)]
+async fn m09_a_mail_that_some_have_from_an_earlier_attempt_fails_over() {
+    let before = || Answer::Say(Outcome::Retryable(Failure { partly: true, ..Failure::new("500 later") }));
+    let (first, second) = (Scripted::new([before(), before(), before()]), Scripted::new([]));
+    let outcome = send(&*reliable(&[("a", &first), ("b", &second)]), "k").await;
+    assert!(matches!(outcome, Outcome::Delivered(_)), "{outcome:?}");
+    assert_eq!((first.count(), second.count()), (3, 1));
 }
 
 #[tokio::test(start_paused = true)]

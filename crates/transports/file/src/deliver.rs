@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_seams::envelope::{Recipient, RecipientResult};
@@ -13,6 +14,9 @@ use postrider_seams::{
 use tokio::time::Instant;
 
 use crate::{Config, Error, classify, encode, folder};
+
+/// How long rows wait for which no time was left.
+const SHORTLY: Duration = Duration::from_secs(1);
 
 /// Writes mails and records to one folder.
 #[derive(Debug, Clone)]
@@ -80,7 +84,8 @@ fn sync(config: &Config) -> Result<(), Error> {
 
 fn write(config: &Config, envelope: &Envelope, deadline: Instant) -> Outcome {
     if Instant::now() >= deadline {
-        return Outcome::Retryable(Failure::new("no time was left to write the file"));
+        let failure = Failure::new("no time was left to write the file");
+        return Outcome::Deferred(Failure { after: Some(SHORTLY), ..failure });
     }
     if let Err(outcome) = envelope.may_begin() {
         return outcome;

@@ -50,6 +50,8 @@ pub(crate) enum Fate {
     Rejected,
     /// Not now.
     Later,
+    /// The request was not made: costs nothing.
+    Untried,
     /// Never from this sender: the message's fault if the provider takes others, else ours.
     Suspect,
     /// Us.

@@ -133,11 +133,11 @@ impl Provider {
 
     async fn ask(&self, mut request: Request, deadline: Instant) -> Result<Answer, Judgement> {
         if Instant::now() >= deadline {
-            return Err(Judgement::silent(Fate::Later, false, "no time left in this call".to_owned()));
+            return Err(Judgement::silent(Fate::Untried, false, "no time left in this call".to_owned()));
         }
         let base = if self.settings.kind == Kind::Ses {
             let signing = tokio::time::timeout_at(deadline, self.sign(&mut request)).await;
-            let late = || Judgement::silent(Fate::Later, false, "no AWS credentials in time".to_owned());
+            let late = || Judgement::silent(Fate::Untried, false, "no AWS credentials in time".to_owned());
             signing.map_err(|_| late())?.map_err(Judgement::ours)?
         } else {
             self.settings.base("")

@@ -29,10 +29,12 @@ pub(crate) fn outcome(provider: &str, mail: &Mail, sent: Vec<Sent>, untried: Vec
     let mut id = None;
     let mut worst: Option<Judgement> = None;
     let mut refusal: Option<Judgement> = None;
+    let mut accepted_now = false;
     for one in sent {
         match one.answer {
             Ok(taken) => {
                 id = id.or(taken.id);
+                accepted_now |= taken.left_out.len() < one.recipients.len();
                 recipients
                     .extend(one.recipients.into_iter().map(|address| accepted(address, &taken.left_out)));
             }
@@ -57,7 +59,7 @@ pub(crate) fn outcome(provider: &str, mail: &Mail, sent: Vec<Sent>, untried: Vec
     let listed = serde_json::to_string(&recipients).expect("addresses and words are text");
     detail.insert("recipients".to_owned(), Value::Text(listed));
     match worst.or(refusal.filter(|_| !partly)) {
-        Some(judgement) => failed(judgement, partly, detail),
+        Some(judgement) => failed(judgement, (partly, accepted_now), detail),
         None if partly => {
             let id = id.unwrap_or_else(|| mail.message_id.clone());
             detail.insert("message_id".to_owned(), Value::Text(id.clone()));
@@ -80,7 +82,7 @@ fn accepted(address: String, left_out: &[(String, String)]) -> Recipient {
     }
 }
 
-fn failed(judgement: Judgement, partly: bool, mut detail: Detail) -> Outcome {
+fn failed(judgement: Judgement, (partly, accepted_now): (bool, bool), mut detail: Detail) -> Outcome {
     detail.insert("code".to_owned(), Value::Text(judgement.code.name().to_owned()));
     if judgement.status > 0 {
         detail.insert("status".to_owned(), Value::Int(i64::from(judgement.status)));
@@ -90,13 +92,15 @@ fn failed(judgement: Judgement, partly: bool, mut detail: Detail) -> Outcome {
         after: judgement.after,
         unreachable: judgement.unreachable,
         partly,
+        accepted_now,
         detail,
     };
     match judgement.fate {
         Fate::Rejected => Outcome::Rejected(failure),
-        // Somebody has it already: it can't be handed back as if it had never been tried.
-        Fate::Refused | Fate::Suspect if !partly => Outcome::Refused(failure),
-        Fate::Later | Fate::Refused | Fate::Suspect => Outcome::Retryable(failure),
+        // If somebody accepted it just now it can't be handed back as if it had never been tried.
+        Fate::Refused | Fate::Suspect if !accepted_now => Outcome::Refused(failure),
+        Fate::Untried if !accepted_now => Outcome::Deferred(failure),
+        Fate::Later | Fate::Refused | Fate::Suspect | Fate::Untried => Outcome::Retryable(failure),
         Fate::Uncertain => Outcome::Uncertain(failure),
     }
 }

@@ -19,6 +19,8 @@ use crate::plan::{Plan, Request};
 
 /// A probe that takes longer tells that the service is not well.
 const PROBE: Duration = Duration::from_secs(10);
+/// How long records wait for which no time was left.
+const SHORTLY: Duration = Duration::from_secs(1);
 /// Between two looks of an idle lane: a question over the connection that is there anyway.
 const LOOK_EVERY: Duration = Duration::from_secs(4);
 
@@ -61,7 +63,7 @@ impl Sqs {
         let url = match timeout_at(deadline, connected.queue(topic)).await {
             Ok(Ok(url)) => url,
             Ok(Err(outcome)) => return call.settle(&places, &outcome),
-            Err(_) => return call.settle(&places, &out_of_time()),
+            Err(_) => return call.settle(&places, &no_queue(topic)),
         };
         let mut plan = Plan::new(places, encode::is_fifo(topic), self.settings.max_size);
         loop {
@@ -122,7 +124,13 @@ impl Call {
 }
 
 fn out_of_time() -> Outcome {
-    Outcome::Retryable(Failure::new("no time was left to send it"))
+    Outcome::Deferred(Failure { after: Some(SHORTLY), ..Failure::new("no time was left to send it") })
+}
+
+/// Nothing was sent: if the service is away, this costs nothing.
+fn no_queue(topic: &str) -> Outcome {
+    let reason = format!("no answer in time to where the queue {topic} is");
+    Outcome::Retryable(Failure { unreachable: true, ..Failure::new(reason) })
 }
 
 /// One request of up to ten entries.

@@ -90,5 +90,20 @@ fn g3_a_refusal_of_us_is_free_only_while_nobody_has_the_mail() {
     let refused = || sent("b@x", Err(judgement(Fate::Refused)));
     assert!(matches!(outcome("p", &mail(), vec![refused()], Vec::new()), Outcome::Refused(_)));
     let after = outcome("p", &mail(), vec![sent("a@x", Ok(Taken::default())), refused()], Vec::new());
-    assert!(matches!(after, Outcome::Retryable(failure) if failure.partly));
+    assert!(matches!(after, Outcome::Retryable(failure) if failure.partly && failure.accepted_now));
+}
+
+/// What an earlier attempt achieved does not make this one a charged one.
+#[test]
+fn g3_a_refusal_of_us_is_free_for_a_mail_that_some_have_from_an_earlier_attempt() {
+    let served =
+        Recipient { address: "a@x".to_owned(), result: RecipientResult::Accepted, reply: String::new() };
+    let mail = Mail { to: vec!["b@x".to_owned()], served: vec![served], ..mail() };
+    let answer = |fate| outcome("p", &mail, vec![sent("b@x", Err(judgement(fate)))], Vec::new());
+    let refused = answer(Fate::Refused);
+    assert!(matches!(&refused, Outcome::Refused(failure) if failure.partly && !failure.accepted_now));
+    assert!(matches!(answer(Fate::Untried), Outcome::Deferred(_)));
+    let later = answer(Fate::Later);
+    assert!(matches!(&later, Outcome::Retryable(failure) if failure.partly && !failure.accepted_now));
+    assert!(results(&later).contains(r#""a@x","result":"accepted""#));
 }

@@ -67,11 +67,11 @@ async fn the_status_is_the_answer_even_if_the_body_hangs() {
 }
 
 #[tokio::test]
-async fn a_deadline_that_is_over_sends_nothing() {
+async fn g1_a_deadline_that_is_over_sends_nothing_and_costs_nothing() {
     let world = StandIn::start(|_| plain(200, "{}")).await;
     let provider = resend(&world.url, &[]);
     let outcomes = provider.deliver(&[mail(&["ann@example.com"])], Instant::now()).await;
-    assert_eq!(told(&outcomes[0]).0, "retryable");
+    assert_eq!(told(&outcomes[0]).0, "deferred");
     assert!(world.seen().is_empty());
 }
 

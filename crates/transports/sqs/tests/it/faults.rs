@@ -131,5 +131,10 @@ async fn a_silent_service_makes_records_uncertain_by_the_deadline() {
     let outcomes = send_by(&sqs(&url), &numbered("http://q/000000000000/deals", 1, 0..12), within(1.0)).await;
     assert!(start.elapsed() < Duration::from_secs(3));
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Uncertain(_))), "{outcomes:?}");
+    // No time at all: nothing was tried. No answer to where the queue is: nothing was sent, and it may be away.
+    let late = send_by(&sqs(&url), &numbered("http://q/000000000000/deals", 1, 0..1), within(0.0)).await;
+    assert!(matches!(late[0], Outcome::Deferred(_)), "{late:?}");
+    let unknown = send_by(&sqs(&url), &numbered("deals", 1, 0..1), within(0.5)).await;
+    assert!(matches!(&unknown[0], Outcome::Retryable(failure) if failure.unreachable), "{unknown:?}");
     held.abort();
 }
