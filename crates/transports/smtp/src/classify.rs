@@ -9,6 +9,7 @@
 //! | 550 553 554 with 5.7.x, bare 554 | MAIL | suspect: us, unless it takes another sender in the same call |
 //! | 5xx | RCPT, DATA, final dot | the recipient, or the message, for good |
 //! | 452 4.5.3, 552 5.5.3, bare 452 after an accepted one | RCPT | too many recipients: the rest in further transactions (RFC 5321 4.5.3.1.10) |
+//! | 452 4.5.3, 552 5.5.3 | DATA, final dot | too many recipients: half of them at a time, in the same try |
 //! | 503 | anywhere | the dialogue is muddled: later, on a new connection |
 //! | 454 4.3.x 4.4.5, 4.7.x but at RCPT | anywhere | later, and slower |
 //! | 421 | anywhere | later; on a connection that served before, the mails after it go over a new one |
@@ -94,7 +95,12 @@ impl Refusal {
 
     /// Does the relay take no more recipients in this transaction, of which it took some?
     pub(crate) fn is_full(&self) -> bool {
-        matches!((self.code, self.enhanced), (452, None) | (_, Some(Enhanced(4 | 5, 5, 3))))
+        matches!((self.code, self.enhanced), (452, None)) || self.is_about_too_many()
+    }
+
+    /// Are there too many recipients, in so many words? A bare 452 after DATA is about the relay's disk.
+    pub(crate) fn is_about_too_many(&self) -> bool {
+        matches!(self.enhanced, Some(Enhanced(4 | 5, 5, 3)))
     }
 
     /// Is the recipient, or the message, refused for good?

@@ -38,8 +38,6 @@ pub(crate) struct Connection {
     unproven: bool,
     /// The last mail was not ended by its final dot: RSET comes first.
     pub dirty: bool,
-    /// The most recipients that the relay takes in one transaction, once it has said that there were too many.
-    pub room: Option<usize>,
 }
 
 /// A write that did not reach its end.
@@ -62,7 +60,6 @@ impl Connection {
             rested: false,
             unproven: false,
             dirty: false,
-            room: None,
         }
     }
 

@@ -66,6 +66,7 @@ impl Smtp {
             connection: &mut connection,
             run,
             pace: &self.pool.pace,
+            room: &self.pool.room,
             settings: &self.pool.settings,
             deadline,
         };

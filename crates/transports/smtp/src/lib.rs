@@ -16,6 +16,7 @@ mod outcome;
 mod pace;
 mod pool;
 mod reply;
+mod room;
 mod run;
 mod session;
 mod stream;

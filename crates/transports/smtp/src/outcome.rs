@@ -4,7 +4,7 @@
 
 use postrider_seams::envelope::{Recipient, RecipientResult};
 use postrider_seams::row::Detail;
-use postrider_seams::{Failure, Outcome, Receipt, Value};
+use postrider_seams::{Failure, Mail, Outcome, Receipt, Value};
 
 use crate::classify::{Kind, Refusal, Stage};
 use crate::reply::{Reply, shorten};
@@ -24,7 +24,7 @@ pub(crate) fn delivered(mail: &Transaction<'_>, reply: &Reply<'_>) -> Outcome {
         return Outcome::Delivered(Receipt { id: Some(id), detail });
     };
     let reason = shorten(format!("{}: {}", waits.address, waits.reply), REASON);
-    Outcome::Retryable(Failure { partly: true, detail, ..Failure::new(reason) })
+    Outcome::Retryable(Failure { partly: true, accepted_now: true, detail, ..Failure::new(reason) })
 }
 
 /// What became of the recipients up to now, where others are left for a further transaction.
@@ -34,21 +34,39 @@ pub(crate) fn so_far(mail: &Transaction<'_>) -> Vec<Recipient> {
     all
 }
 
+/// Who is settled and who is left, where the relay did not accept the text for any of them: those it refused by name are
+/// settled.
+pub(crate) fn without_text(mail: &Transaction<'_>) -> (Vec<Recipient>, Vec<usize>) {
+    let is_refused = |index: &usize| mail.refused.iter().any(|(refused, _)| refused == index);
+    let named = recipients(mail, RecipientResult::Deferred, "");
+    let named = named.into_iter().skip(mail.before.len());
+    let refused = mail.to.iter().zip(named).filter(|(index, _)| is_refused(index)).map(|(_, one)| one);
+    let settled = mail.before.iter().cloned().chain(refused).collect();
+    let left = mail.to.iter().filter(|index| !is_refused(index)).chain(&mail.later).copied().collect();
+    (settled, left)
+}
+
 /// No recipient was accepted.
 pub(crate) fn nobody(mail: &Transaction<'_>) -> Outcome {
     let of = |kind: Kind| mail.refused.iter().find(|(_, refusal)| refusal.kind() == kind);
     let Some((index, refusal)) = of(Kind::Refused).or_else(|| of(Kind::Deferred)).or(mail.refused.first())
     else {
-        return Outcome::Retryable(failure(&mail.before, "the relay answered for no recipient".to_owned()));
+        return Outcome::Retryable(failure(
+            mail.mail,
+            &mail.before,
+            "the relay answered for no recipient".to_owned(),
+        ));
     };
-    let mut failure = failure(&mail.before, format!("{}: {}", mail.mail.to[*index], refusal.words));
+    let mut failure =
+        failure(mail.mail, &mail.before, format!("{}: {}", mail.mail.to[*index], refusal.words));
     explain(&mut failure, refusal);
     by_kind(refusal.kind(), failure, &recipients(mail, RecipientResult::Deferred, ""))
 }
 
 /// MAIL, DATA or the text itself was refused, for all recipients.
 pub(crate) fn stopped(mail: &Transaction<'_>, refusal: &Refusal) -> Outcome {
-    let mut failure = failure(&mail.before, format!("{} refused: {}", refusal.stage.name(), refusal.words));
+    let mut failure =
+        failure(mail.mail, &mail.before, format!("{} refused: {}", refusal.stage.name(), refusal.words));
     explain(&mut failure, refusal);
     let others = if refusal.is_lasting() { RecipientResult::Refused } else { RecipientResult::Deferred };
     by_kind(refusal.kind(), failure, &recipients(mail, others, &refusal.words))
@@ -56,7 +74,7 @@ pub(crate) fn stopped(mail: &Transaction<'_>, refusal: &Refusal) -> Outcome {
 
 /// The final dot may have been received, and there was no answer.
 pub(crate) fn uncertain(mail: &Transaction<'_>, reason: &str) -> Outcome {
-    let mut failure = failure(&mail.before, format!("sent, but not confirmed: {reason}"));
+    let mut failure = failure(mail.mail, &mail.before, format!("sent, but not confirmed: {reason}"));
     classify(&mut failure, "network_error");
     record(&mut failure, &recipients(mail, RecipientResult::Deferred, reason));
     Outcome::Uncertain(failure)
@@ -64,7 +82,7 @@ pub(crate) fn uncertain(mail: &Transaction<'_>, reason: &str) -> Outcome {
 
 /// The connection broke before the final dot: the relay has nothing of it, and may be gone.
 pub(crate) fn lost(mail: &Transaction<'_>, reason: &str) -> Outcome {
-    let mut failure = failure(&mail.before, reason.to_owned());
+    let mut failure = failure(mail.mail, &mail.before, reason.to_owned());
     classify(&mut failure, "network_error");
     failure.unreachable = true;
     keep_waiting(&mut failure, mail, reason);
@@ -73,7 +91,8 @@ pub(crate) fn lost(mail: &Transaction<'_>, reason: &str) -> Outcome {
 
 /// The relay closed (421) during this mail: it may be going away.
 pub(crate) fn closed(mail: &Transaction<'_>, refusal: &Refusal) -> Outcome {
-    let mut failure = failure(&mail.before, format!("{} refused: {}", refusal.stage.name(), refusal.words));
+    let mut failure =
+        failure(mail.mail, &mail.before, format!("{} refused: {}", refusal.stage.name(), refusal.words));
     explain(&mut failure, refusal);
     failure.unreachable = true;
     keep_waiting(&mut failure, mail, &refusal.words);
@@ -88,30 +107,35 @@ fn keep_waiting(failure: &mut Failure, mail: &Transaction<'_>, reason: &str) {
 }
 
 /// The mail can't go to this relay at all; it was not asked.
-pub(crate) fn invalid(before: &[Recipient], reason: String) -> Outcome {
-    let mut failure = failure(before, reason);
+pub(crate) fn invalid(mail: &Mail, before: &[Recipient], reason: String) -> Outcome {
+    let mut failure = failure(mail, before, reason);
     classify(&mut failure, "validation_error");
     Outcome::Rejected(failure)
 }
 
 /// A failure that keeps what was achieved before it.
-pub(crate) fn failure(before: &[Recipient], reason: String) -> Failure {
-    keep_served(before, Failure::new(shorten(reason, REASON)))
+pub(crate) fn failure(mail: &Mail, before: &[Recipient], reason: String) -> Failure {
+    keep_served(mail, before, Failure::new(shorten(reason, REASON)))
 }
 
 /// Whoever has the mail already must not be forgotten by what is written now.
-pub(crate) fn keep_served(before: &[Recipient], mut failure: Failure) -> Failure {
-    failure.partly |= before.iter().any(|served| served.result == RecipientResult::Accepted);
+/// `before` begins with those that earlier attempts settled.
+pub(crate) fn keep_served(mail: &Mail, before: &[Recipient], mut failure: Failure) -> Failure {
+    let accepted = |some: &[Recipient]| some.iter().any(|one| one.result == RecipientResult::Accepted);
+    failure.partly |= accepted(before);
+    failure.accepted_now |= accepted(before.get(mail.served.len()..).unwrap_or_default());
     record(&mut failure, before);
     failure
 }
 
-/// Where some have it, a refusal leaves those to try again who were not refused for good.
+/// Where some have it, a refusal leaves those to try again who were not refused for good. A relay that refuses us charges
+/// nothing unless somebody accepted the mail just now.
 fn by_kind(kind: Kind, mut failure: Failure, recipients: &[Recipient]) -> Outcome {
     record(&mut failure, recipients);
     let waits = || recipients.iter().any(|one| one.result == RecipientResult::Deferred);
     match kind {
-        _ if failure.partly && waits() => Outcome::Retryable(failure),
+        _ if failure.accepted_now && waits() => Outcome::Retryable(failure),
+        Kind::Rejected if failure.partly && waits() => Outcome::Retryable(failure),
         Kind::Rejected => Outcome::Rejected(failure),
         Kind::Refused | Kind::Suspect => Outcome::Refused(failure),
         Kind::Accepted | Kind::Deferred | Kind::OutOfStep => Outcome::Retryable(failure),

@@ -10,6 +10,7 @@ use crate::config::Settings;
 use crate::connection::{Connection, open};
 use crate::error::Fault;
 use crate::pace::Pace;
+use crate::room::Room;
 use crate::tls::Guard;
 
 /// How often a call that waits for a place looks whether the brake has let go.
@@ -18,6 +19,7 @@ const LOOK: Duration = Duration::from_secs(1);
 pub(crate) struct Pool {
     pub settings: Settings,
     pub pace: Pace,
+    pub room: Room,
     guard: Option<Guard>,
     state: Mutex<State>,
     freed: Notify,
@@ -47,7 +49,7 @@ impl Drop for Place {
 impl Pool {
     pub(crate) fn new(settings: Settings, guard: Option<Guard>) -> Self {
         let pace = Pace::new(settings.rate, Instant::now());
-        Self { settings, pace, guard, state: Mutex::default(), freed: Notify::new() }
+        Self { settings, pace, room: Room::default(), guard, state: Mutex::default(), freed: Notify::new() }
     }
 
     /// A place, with an idle connection if there is one; `None` if all are in use until the deadline.

@@ -167,7 +167,8 @@ impl<'a> Run<'a> {
     fn unreachable(&mut self, reason: &str) {
         if let Some(index) = self.peek() {
             self.begin();
-            let mut failure = outcome::failure(&self.everyone(index, reason), reason.to_owned());
+            let mut failure =
+                outcome::failure(self.mail(index), &self.everyone(index, reason), reason.to_owned());
             outcome::classify(&mut failure, "network_error");
             failure.unreachable = true;
             self.settle(index, Outcome::Retryable(failure));
@@ -186,10 +187,10 @@ impl<'a> Run<'a> {
             let mail = self.mail(index);
             let outcome = match &self.halted {
                 Some(Halt::Refused(failure)) => {
-                    Outcome::Refused(outcome::keep_served(&mail.served, failure.clone()))
+                    Outcome::Refused(outcome::keep_served(mail, &mail.served, failure.clone()))
                 }
                 Some(Halt::Deferred(failure)) => {
-                    Outcome::Deferred(outcome::keep_served(&mail.served, failure.clone()))
+                    Outcome::Deferred(outcome::keep_served(mail, &mail.served, failure.clone()))
                 }
                 None => unreachable!("a run without a halt leaves nothing untried"),
             };
@@ -220,7 +221,11 @@ impl<'a> Run<'a> {
             Some(Halt::Deferred(failure) | Halt::Refused(failure)) => failure.reason.as_str(),
             None => "not tried",
         };
-        Outcome::Retryable(outcome::failure(&self.everyone(index, reason), reason.to_owned()))
+        Outcome::Retryable(outcome::failure(
+            self.mail(index),
+            &self.everyone(index, reason),
+            reason.to_owned(),
+        ))
     }
 
     /// A sender refused while another was taken in the same call is that mail's own trouble. Without another to

@@ -8,8 +8,8 @@
 //! RFC 2920 lets a text begin a group of commands, so that a mail costs one round trip. A relay without PIPELINING
 //! gets one command at a time. Must not: send a mail again that may have been taken.
 
-use postrider_seams::Mail;
 use postrider_seams::rest::Blocks;
+use postrider_seams::{Mail, Outcome};
 use tokio::time::Instant;
 
 use crate::classify::{Kind, Refusal, Stage, judge};
@@ -19,6 +19,7 @@ use crate::encode;
 use crate::error::Fault;
 use crate::outcome;
 use crate::pace::Pace;
+use crate::room::Room;
 use crate::run::{Run, TROUBLE};
 use crate::transaction::{Transaction, Upset};
 
@@ -36,6 +37,7 @@ pub(crate) struct Session<'s, 'a> {
     pub connection: &'s mut Connection,
     pub run: &'s mut Run<'a>,
     pub pace: &'s Pace,
+    pub room: &'s Room,
     pub settings: &'s Settings,
     pub deadline: Instant,
 }
@@ -78,7 +80,7 @@ impl<'a> Session<'_, 'a> {
                 Ok(needs) => needs,
                 Err(reason) => {
                     self.run.begin();
-                    self.run.settle(index, outcome::invalid(&self.run.standing(index).0, reason));
+                    self.run.settle(index, outcome::invalid(mail, &self.run.standing(index).0, reason));
                     continue;
                 }
             };
@@ -93,7 +95,7 @@ impl<'a> Session<'_, 'a> {
             self.connection.carried += 1;
             let reset = std::mem::take(&mut self.connection.dirty);
             let standing = self.run.standing(index);
-            return Some(Transaction::new((index, mail), standing, self.connection.room, needs, reset));
+            return Some(Transaction::new((index, mail), standing, self.room.get(), needs, reset));
         }
         None
     }
@@ -197,7 +199,7 @@ impl<'a> Session<'_, 'a> {
                 return self.run.go_on(open.index, outcome::so_far(&open), open.later);
             }
             Some((Ok(()), reply)) if lost.taken => outcome::delivered(&open, &reply),
-            Some((Err(refusal), _)) => outcome::stopped(&open, &refusal),
+            Some((Err(refusal), _)) => refused_text(&open, &refusal),
             _ if lost.taken => outcome::uncertain(&open, &lost.fault.to_string()),
             _ => outcome::lost(&open, &lost.fault.to_string()),
         };
@@ -221,10 +223,14 @@ impl<'a> Session<'_, 'a> {
                 Err(refusal) if refusal.kind() == Kind::OutOfStep => {
                     (outcome::uncertain(open, &refusal.words), End::Broken)
                 }
+                Err(refusal) if open.is_wanted() && open.is_crowded(&refusal) => {
+                    self.halve(open);
+                    return End::Sound;
+                }
                 Err(refusal) => {
                     self.heed(&refusal);
                     let end = if refusal.code == 421 { End::Broken } else { End::Sound };
-                    (outcome::stopped(open, &refusal), end)
+                    (refused_text(open, &refusal), end)
                 }
             },
         };
@@ -265,7 +271,7 @@ impl<'a> Session<'_, 'a> {
     fn opened(&mut self, mut mail: Transaction<'a>) -> Option<Transaction<'a>> {
         mail.narrow();
         if mail.full {
-            self.connection.room = Some(mail.accepted);
+            self.room.learn(mail.accepted);
         }
         for (_, refusal) in &mail.refused {
             self.heed(refusal);
@@ -284,6 +290,11 @@ impl<'a> Session<'_, 'a> {
             return mail.go.then_some(mail);
         }
         let outcome = match &mail.stopped {
+            Some(refusal) if mail.is_crowded(refusal) => {
+                self.halve(&mail);
+                self.connection.dirty = true;
+                return None;
+            }
             Some(refusal) => {
                 self.heed(refusal);
                 outcome::stopped(&mail, refusal)
@@ -297,6 +308,14 @@ impl<'a> Session<'_, 'a> {
         self.run.clear_losses();
         self.connection.dirty = true;
         mail.go.then_some(mail)
+    }
+
+    /// The relay accepted the recipients one by one, and then not all of them together: half of them at a time, in the same
+    /// attempt.
+    fn halve(&mut self, mail: &Transaction<'a>) {
+        self.room.learn(mail.accepted / 2);
+        let (settled, left) = outcome::without_text(mail);
+        self.run.go_on(mail.index, settled, left);
     }
 
     /// What a refusal means for the mails after it.
@@ -352,6 +371,11 @@ impl<'a> Session<'_, 'a> {
             self.run.put_back(next.index);
         }
     }
+}
+
+/// The relay did not accept the text. With 421 it closes, and may be going away.
+fn refused_text(mail: &Transaction<'_>, refusal: &Refusal) -> Outcome {
+    if refusal.code == 421 { outcome::closed(mail, refusal) } else { outcome::stopped(mail, refusal) }
 }
 
 /// A write that broke off.

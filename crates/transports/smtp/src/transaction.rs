@@ -191,6 +191,11 @@ impl<'a> Transaction<'a> {
         }
     }
 
+    /// Does this answer to DATA or to the text say that there are too many recipients, of whom fewer may be accepted?
+    pub(crate) fn is_crowded(&self, refusal: &Refusal) -> bool {
+        self.accepted > 1 && refusal.is_about_too_many()
+    }
+
     /// Does the relay wait for a text that somebody gets?
     pub(crate) fn is_wanted(&self) -> bool {
         self.go && self.accepted > 0 && self.stopped.is_none()

@@ -1,0 +1,187 @@
+//! RFC 5321 4.5.3.1.10: a mail to more recipients than the relay accepts at a time goes in several transactions of one try.
+
+use std::sync::{Arc, Mutex};
+
+use postrider_seams::envelope::{Recipient, RecipientResult};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::relay::{Relay, commands, hello, say, script, text};
+use crate::world::{delivered, envelope, mail, refused, results, retryable, send, smtp, to};
+use RecipientResult::{Accepted, Deferred};
+
+/// Where a [`Counting`] relay says that there are too many.
+#[derive(Clone, Copy, PartialEq)]
+enum Complains {
+    AtRcpt,
+    AtData,
+    AtTheDot,
+}
+
+/// A relay that accepts `most` recipients at a time, and counts what it was given.
+#[derive(Clone)]
+struct Counting {
+    most: usize,
+    complains: Complains,
+    pipelining: bool,
+    /// Closes after so many mails on a connection (421).
+    closes_after: usize,
+    /// The recipients of each accepted mail.
+    mails: Arc<Mutex<Vec<Vec<String>>>>,
+}
+
+impl Counting {
+    async fn start(self) -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(self.clone().serve(stream));
+            }
+        });
+        port
+    }
+
+    async fn serve(self, stream: TcpStream) {
+        let mut stream = BufReader::new(stream);
+        let (mut to, mut in_text, mut carried) = (Vec::new(), false, 0);
+        stream.write_all(b"220 relay.test\r\n").await.unwrap();
+        loop {
+            let mut line = String::new();
+            if stream.read_line(&mut line).await.unwrap_or(0) == 0 {
+                return;
+            }
+            let line = line.trim_end();
+            let too_many = |at: Complains, count: usize| self.complains == at && count > self.most;
+            let answer = match line {
+                "." if in_text => {
+                    in_text = false;
+                    if too_many(Complains::AtTheDot, to.len()) {
+                        to.clear();
+                        "452 4.5.3 too many recipients"
+                    } else {
+                        carried += 1;
+                        self.mails.lock().unwrap().push(std::mem::take(&mut to));
+                        "250 2.0.0 ok"
+                    }
+                }
+                _ if in_text => continue,
+                "DATA" if to.is_empty() => "503 5.5.1 no recipients",
+                "DATA" if too_many(Complains::AtData, to.len()) => "552 5.5.3 too many recipients",
+                "DATA" => {
+                    in_text = true;
+                    "354 go"
+                }
+                _ if line.starts_with("EHLO") && self.pipelining => "250-relay.test\r\n250 PIPELINING",
+                _ if line.starts_with("EHLO") => "250 relay.test",
+                _ if line.starts_with("MAIL") && carried >= self.closes_after => "421 4.7.0 enough for now",
+                _ if line.starts_with("RCPT") && too_many(Complains::AtRcpt, to.len() + 1) => {
+                    "452 4.5.3 too many recipients"
+                }
+                _ if line.starts_with("RCPT") => {
+                    to.push(line.to_owned());
+                    "250 ok"
+                }
+                "RSET" => {
+                    to.clear();
+                    "250 ok"
+                }
+                _ => "250 ok",
+            };
+            stream.write_all(format!("{answer}\r\n").as_bytes()).await.unwrap();
+            if answer.starts_with("421") {
+                return;
+            }
+        }
+    }
+}
+
+fn counting(most: usize, complains: Complains, pipelining: bool) -> Counting {
+    Counting { most, complains, pipelining, closes_after: usize::MAX, mails: Arc::default() }
+}
+
+/// Sends one mail to so many; returns the sizes of the transactions that the relay accepted.
+async fn transactions(relay: &Counting, count: usize) -> Vec<usize> {
+    let names: Vec<String> = (0..count).map(|number| format!("u{number}@y.test")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let smtp = smtp(relay.clone().start().await);
+    let outcomes = send(&smtp, &[envelope(mail(&names))]).await;
+    let expected: Vec<_> = names.iter().map(|name| ((*name).to_owned(), Accepted)).collect();
+    assert_eq!(results(&delivered(&outcomes[0]).detail), expected, "everybody once, in one attempt");
+    relay.mails.lock().unwrap().iter().map(Vec::len).collect()
+}
+
+/// With PIPELINING the limit is met in the middle of a window of commands; without it, command by command.
+#[tokio::test]
+async fn m09_a_thousand_recipients_at_a_relay_that_takes_a_hundred_are_ten_transactions_of_one_try() {
+    for pipelining in [true, false] {
+        let relay = counting(100, Complains::AtRcpt, pipelining);
+        assert_eq!(transactions(&relay, 1000).await, [100; 10], "pipelining: {pipelining}");
+    }
+}
+
+#[tokio::test]
+async fn m09_too_many_recipients_at_data_or_the_final_dot_are_halved_within_the_same_try() {
+    for complains in [Complains::AtData, Complains::AtTheDot] {
+        for pipelining in [true, false] {
+            let relay = counting(3, complains, pipelining);
+            let sizes = transactions(&relay, 10).await;
+            assert!(sizes.iter().all(|size| *size <= 3), "{sizes:?}");
+            assert_eq!(sizes.iter().sum::<usize>(), 10);
+        }
+    }
+}
+
+/// A new connection need not find out again what the relay has said.
+#[tokio::test]
+async fn m09_what_a_relay_said_of_its_room_outlives_the_connection() {
+    let relay = Counting { closes_after: 2, ..counting(100, Complains::AtRcpt, true) };
+    assert_eq!(transactions(&relay, 1000).await, [100; 10]);
+}
+
+fn partly_sent() -> postrider_seams::Mail {
+    let mut rest = mail(&["d@y.test"]);
+    rest.served = vec![Recipient { address: "b@y.test".to_owned(), result: Accepted, reply: String::new() }];
+    rest
+}
+
+/// A relay that closes at the final dot has not accepted the mail, and may be going away.
+#[tokio::test]
+async fn g1_a_421_at_the_final_dot_is_told_as_a_relay_that_goes() {
+    let relay = Relay::play(vec![script([
+        hello(),
+        commands("b@y.test"),
+        vec![say("250 ok\r\n250 ok\r\n354 go"), text(), say("421 4.3.2 shutting down")],
+    ])])
+    .await;
+    let outcomes = send(&smtp(relay.port), &[to("b@y.test")]).await;
+    let failure = retryable(&outcomes[0]);
+    assert!(failure.unreachable && !failure.accepted_now, "{failure:?}");
+    relay.finish().await;
+}
+
+/// What an earlier attempt achieved is kept, and is no reason to charge this one.
+#[tokio::test]
+async fn g3_a_relay_that_refuses_us_is_free_for_a_mail_that_some_have_from_an_earlier_attempt() {
+    let relay = Relay::play(vec![script([
+        hello(),
+        commands("d@y.test"),
+        vec![say("530 5.7.0 authenticate first\r\n503 no\r\n503 no")],
+    ])])
+    .await;
+    let outcomes = send(&smtp(relay.port), &[envelope(partly_sent())]).await;
+    let failure = refused(&outcomes[0]);
+    assert!(failure.partly && !failure.accepted_now, "{failure:?}");
+    let kept = [("b@y.test".to_owned(), Accepted), ("d@y.test".to_owned(), Deferred)];
+    assert_eq!(results(&failure.detail), kept);
+}
+
+#[tokio::test]
+async fn g1_a_relay_that_is_away_is_free_for_a_mail_that_some_have_from_an_earlier_attempt() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let outcomes = send(&smtp(port), &[envelope(partly_sent())]).await;
+    let failure = retryable(&outcomes[0]);
+    assert!(failure.unreachable && failure.partly && !failure.accepted_now, "{failure:?}");
+}
