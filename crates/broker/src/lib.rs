@@ -5,11 +5,13 @@
 //! any broker. Invariant: no secret is in any message or `Debug` text made here.
 
 mod address;
+mod aws;
 mod mistakes;
 mod options;
 mod outcome;
 
 pub use address::{Address, Host, plaintext};
+pub use aws::{Registering, register_credentials};
 pub use mistakes::Mistakes;
 pub use options::Options;
 pub use outcome::{record, rejected, shorten, uncertain, unreachable};

@@ -25,7 +25,8 @@ pub const SHORTEST: usize = 6;
 /// A text that ends in the middle of a secret was cut: from this many bytes on it counts as the secret.
 const CUT: usize = 8;
 
-/// Secrets that are kept; tokens that are renewed every hour must not grow without end.
+/// Secrets that come and go and are kept; tokens that are renewed every hour must not grow without end. Those of the settings and
+/// the environment are kept beside them, for good.
 const KEPT: usize = 10_000;
 
 /// The first bytes of a form, by which it is found.
@@ -43,12 +44,22 @@ pub fn register(secret: &str) {
     }
 }
 
+/// The same for a secret that the process uses as long as it runs, whatever else it reads: one of the settings or of the
+/// environment.
+pub fn register_lasting(secret: &str) {
+    for part in forms::secrets_in(secret).iter().filter(|part| part.len() >= SHORTEST) {
+        let forms = forms::of(part);
+        REGISTER.write().unwrap_or_else(PoisonError::into_inner).keep(part, forms);
+    }
+}
+
 fn register_one(secret: &str) {
     if secret.len() < SHORTEST || is_known(secret) {
         return;
     }
     let forms = forms::of(secret);
-    REGISTER.write().unwrap_or_else(PoisonError::into_inner).add(forms);
+    let mut register = REGISTER.write().unwrap_or_else(PoisonError::into_inner);
+    register.add(forms);
 }
 
 fn is_known(secret: &str) -> bool {
@@ -73,13 +84,29 @@ pub fn scrubbed(text: String) -> String {
 struct Register {
     /// Forms by how they begin.
     forms: HashMap<Start, Vec<Form>>,
-    /// The oldest first.
+    /// Those that may be forgotten, the oldest first.
     order: VecDeque<(u64, Vec<Start>)>,
     next: u64,
 }
 
 impl Register {
     fn add(&mut self, forms: Vec<Zeroizing<Vec<u8>>>) {
+        let entry = self.insert(forms);
+        self.order.push_back(entry);
+        if self.order.len() > KEPT {
+            self.forget_oldest();
+        }
+    }
+
+    /// Never forgotten: one that is known already leaves the order, another one never enters it.
+    fn keep(&mut self, secret: &str, forms: Vec<Zeroizing<Vec<u8>>>) {
+        match self.number(secret.as_bytes()) {
+            Some(known) => self.order.retain(|(number, _)| *number != known),
+            None => drop(self.insert(forms)),
+        }
+    }
+
+    fn insert(&mut self, forms: Vec<Zeroizing<Vec<u8>>>) -> (u64, Vec<Start>) {
         let number = self.next;
         self.next += 1;
         let mut starts = Vec::with_capacity(forms.len());
@@ -88,10 +115,7 @@ impl Register {
             starts.push(start);
             self.forms.entry(start).or_default().push((number, form));
         }
-        self.order.push_back((number, starts));
-        if self.order.len() > KEPT {
-            self.forget_oldest();
-        }
+        (number, starts)
     }
 
     fn forget_oldest(&mut self) {
@@ -107,8 +131,12 @@ impl Register {
     }
 
     fn has(&self, form: &[u8]) -> bool {
-        let candidates = form.first_chunk::<SHORTEST>().and_then(|start| self.forms.get(start));
-        candidates.is_some_and(|candidates| candidates.iter().any(|(_, known)| known.as_slice() == form))
+        self.number(form).is_some()
+    }
+
+    fn number(&self, form: &[u8]) -> Option<u64> {
+        let candidates = form.first_chunk::<SHORTEST>().and_then(|start| self.forms.get(start))?;
+        candidates.iter().find(|(_, known)| known.as_slice() == form).map(|(number, _)| *number)
     }
 
     fn scrub<'a>(&self, text: &'a str) -> Cow<'a, str> {

@@ -14,8 +14,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use postrider_http::Method;
-use postrider_seams::Secret;
 use postrider_seams::secret::Error;
+use postrider_seams::{Secret, scrub};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
@@ -116,6 +116,8 @@ impl Aws {
             .await
             .map_err(|_| Error::Away(format!("{title}: no AWS credentials in time")))?
             .map_err(|error| Error::Away(format!("{title}: no AWS credentials: {error}")))?;
+        scrub::register(credentials.secret_access_key());
+        credentials.session_token().into_iter().for_each(scrub::register);
         headers.extend(signature(credentials, region, service, &url, &headers, &body)?);
         let answer = web.ask(Ask { whom: title, method: Method::POST, url: &url, headers, body }).await?;
         let said = web::json(&answer);

@@ -9,8 +9,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
-use postrider_seams::Secret;
 use postrider_seams::secret::Error;
+use postrider_seams::{Secret, scrub};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use zeroize::Zeroizing;
@@ -130,6 +130,7 @@ fn decode(text: &str) -> Option<Vec<u8>> {
 
 fn read(written: &str) -> Option<(String, LessSafeKey)> {
     let (id, key) = written.split_once(':')?;
+    scrub::register_lasting(key);
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if id.is_empty() || id.len() > ID_LIMIT || !id.bytes().all(plain) {
         return None;

@@ -39,7 +39,8 @@ pub struct Environment {
 impl Environment {
     pub fn new(variables: impl IntoIterator<Item = (String, String)>, base: impl Into<PathBuf>) -> Self {
         let variables: HashMap<String, String> = variables.into_iter().collect();
-        SECRETS.iter().filter_map(|name| variables.get(*name)).for_each(|secret| scrub::register(secret));
+        let secrets = SECRETS.iter().filter_map(|name| variables.get(*name));
+        secrets.for_each(|secret| scrub::register_lasting(secret));
         Self { variables, base: base.into() }
     }
 

@@ -21,10 +21,12 @@ pub fn resolve(
 ) -> Result<Secret, String> {
     let file = allowed == References::NoFiles && written.starts_with("file://");
     if file || !Reference::is_one(written) {
-        scrub::register(written);
+        scrub::register_lasting(written);
         return Ok(Secret::new(written));
     }
-    follow(written)
+    let found = follow(written)?;
+    scrub::register_lasting(found.reveal());
+    Ok(found)
 }
 
 /// Follows a reference and waits for it, wherever we are called from: settings are read before anything runs.

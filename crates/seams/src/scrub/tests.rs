@@ -86,6 +86,21 @@ fn the_oldest_secrets_are_forgotten_when_there_are_many() {
 }
 
 #[test]
+fn g07_secrets_of_the_settings_are_never_forgotten() {
+    let mut register = Register::default();
+    let settings = ["the relay's password", "the provider's key"];
+    register.add(forms::of(settings[1]));
+    settings.iter().for_each(|secret| register.keep(secret, forms::of(secret)));
+    for number in 0..=KEPT {
+        register.add(forms::of(&format!("secret number {number:08}")));
+    }
+    for secret in settings {
+        assert_eq!(register.scrub(secret), REDACTED);
+    }
+    assert_eq!(register.order.len(), KEPT);
+}
+
+#[test]
 fn a_url_without_a_host_is_no_secret() {
     for place in
         ["file:outbox", "sqlite:shop.db", "reliable:a,b", "webhook:", "webhook://", "sqlite://shop.db"]

@@ -42,6 +42,8 @@ async fn j11_what_was_encrypted_opens_with_its_key() {
     std::fs::write(file.path(), &both).unwrap();
     let named = file.path().display().to_string();
     assert_eq!(found(&safe(&[("POSTRIDER_SECRET_KEY_FILE", &named)]), &sealed).await, "hunter2");
+    let key = old.reveal().split_once(':').unwrap().1;
+    assert_eq!(postrider_seams::scrub::scrub(&format!("the key {key}")), "the key [redacted]", "(G7)");
     for variables in
         [&[][..], &[("POSTRIDER_SECRET_KEY", new.reveal())], &[("POSTRIDER_SECRET_KEY", "nonsense")]]
     {

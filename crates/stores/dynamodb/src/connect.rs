@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_smithy_http_client::tls;
+use postrider_broker::Registering;
 use postrider_contract::{Contract, Role};
 use postrider_seams::store::{Class, Error};
 use tokio::sync::OnceCell;
@@ -100,7 +101,11 @@ async fn make_client(settings: &Settings, clock: &Clock) -> Client {
             aws_sdk_dynamodb::config::Credentials::new(access, secret.reveal(), None, None, "settings");
         loader = loader.credentials_provider(keys);
     }
-    let config = aws_sdk_dynamodb::config::Builder::from(&loader.load().await).interceptor(clock.clone());
+    let shared = loader.load().await;
+    let mut config = aws_sdk_dynamodb::config::Builder::from(&shared).interceptor(clock.clone());
+    if let Some(provider) = shared.credentials_provider() {
+        config = config.credentials_provider(Registering(provider));
+    }
     Client::from_conf(config.build())
 }
 

@@ -5,9 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 use aws_config::{BehaviorVersion, Region};
 use aws_sdk_sqs::Client;
+use aws_sdk_sqs::config::SharedCredentialsProvider;
 use aws_sdk_sqs::config::retry::RetryConfig;
 use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use aws_smithy_http_client::tls;
+use postrider_broker::Registering;
 use postrider_seams::Outcome;
 
 use crate::classify;
@@ -51,7 +53,12 @@ impl Connected {
                 "settings",
             ));
         }
-        let client = Client::new(&loader.load().await);
+        let mut config = loader.load().await;
+        if let Some(provider) = config.credentials_provider() {
+            let provider = SharedCredentialsProvider::new(Registering(provider));
+            config = config.into_builder().credentials_provider(provider).build();
+        }
+        let client = Client::new(&config);
         Self { client, account: settings.account.clone(), known: Mutex::default() }
     }
 

@@ -9,6 +9,7 @@ use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, si
 use aws_sigv4::sign::v4;
 use aws_smithy_http_client::tls;
 use http::header::{HeaderName, HeaderValue};
+use postrider_broker::register_credentials;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
@@ -180,6 +181,7 @@ impl Signer {
             .provide_credentials()
             .await
             .map_err(|error| format!("no AWS credentials could be had: {error}"))?;
+        register_credentials(&credentials);
         let until = credentials.expiry().map_or(now + FRESH, |expiry| expiry - FRESH);
         *kept = Some((credentials.clone(), until));
         Ok(credentials)
