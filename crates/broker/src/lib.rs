@@ -14,5 +14,5 @@ pub use address::{Address, Host, plaintext};
 pub use aws::{Registering, register_credentials};
 pub use mistakes::Mistakes;
 pub use options::Options;
-pub use outcome::{record, rejected, shorten, uncertain, unreachable};
+pub use outcome::{exhausted, record, rejected, shorten, uncertain, unreachable};
 pub use postrider_seams::Secret;

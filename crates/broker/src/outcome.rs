@@ -1,9 +1,13 @@
 //! Outcomes in few words.
 
+use std::time::Duration;
+
 use postrider_seams::{Content, Envelope, Failure, Outcome, Record};
 
 /// Characters of a reason: brokers may quote what they were sent (rule G7).
 const REASON_LIMIT: usize = 300;
+/// How long a row waits when this machine has run out of something.
+const EXHAUSTED_WAIT: Duration = Duration::from_secs(5);
 
 /// The record in an envelope, or why there is none.
 pub fn record(envelope: &Envelope) -> Result<&Record, Outcome> {
@@ -25,6 +29,12 @@ pub fn uncertain(reason: impl Into<String>) -> Outcome {
 /// It can't have been taken: there was no connection.
 pub fn unreachable(reason: impl Into<String>) -> Outcome {
     Outcome::Retryable(Failure { unreachable: true, ..Failure::new(shorten(reason.into())) })
+}
+
+/// It was not tried, because this machine has no descriptors, memory or local ports left: it waits, and it costs nothing.
+pub fn exhausted(reason: impl Into<String>) -> Outcome {
+    let failure = Failure::new(shorten(format!("not tried: {}", reason.into())));
+    Outcome::Deferred(Failure { after: Some(EXHAUSTED_WAIT), ..failure })
 }
 
 /// A reason that fits a column: one line, not too long.

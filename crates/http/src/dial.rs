@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt as _};
+use postrider_seams::is_exhausted;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
@@ -81,7 +82,8 @@ impl Dialer {
             .await
             .map_err(|_| limit("connection"))?
             .map_err(|error| {
-                Error::new(Fault::Connect, format!("no connection with {}", target.origin)).caused_by(&error)
+                let fault = if is_exhausted(&error) { Fault::Exhausted } else { Fault::Connect };
+                Error::new(fault, format!("no connection with {}", target.origin)).caused_by(&error)
             })?;
         // Head and body may go in two writes, and the second must not wait for the first's acknowledgement.
         stream.set_nodelay(true).ok();
@@ -105,12 +107,22 @@ fn unresolved_name(host: &str, unresolved: &Unresolved) -> Error {
             Error::new(Fault::Lookups, format!("too many name look-ups are under way to resolve {host} now"))
         }
         Unresolved::TimedOut => {
-            Error::new(Fault::Dns, format!("{host} could not be resolved: no answer in time"))
+            Error::new(Fault::Unanswered, format!("{host} could not be resolved: no answer in time"))
         }
         Unresolved::Failed(error) => {
-            Error::new(Fault::Dns, format!("{host} could not be resolved")).caused_by(&**error)
+            let fault = match () {
+                () if is_exhausted(error) => Fault::Exhausted,
+                () if is_temporary(error) => Fault::Unanswered,
+                () => Fault::Dns,
+            };
+            Error::new(fault, format!("{host} could not be resolved")).caused_by(&**error)
         }
     }
+}
+
+/// Did no name server answer (`EAI_AGAIN`)? The standard library keeps only the words of the resolver's error.
+fn is_temporary(error: &io::Error) -> bool {
+    error.to_string().contains("Temporary failure in name resolution")
 }
 
 fn server_name(target: &Target) -> Result<ServerName<'static>, Error> {
@@ -131,11 +143,36 @@ async fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
         tokio::select! {
             answered = under_way.next() => match answered {
                 Some(Ok(stream)) => return Ok(stream),
-                Some(Err(error)) => last = error,
+                // Another address that refuses says nothing about one that we could not try.
+                Some(Err(error)) if !is_exhausted(&last) => last = error,
+                Some(Err(_)) => {}
                 None => return Err(last),
             },
             () = sleep(NEXT_ADDRESS_AFTER), if left.len() > 0 => {}
         }
         under_way.extend(left.next().map(|address| TcpStream::connect(*address)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn fault(error: io::Error) -> Fault {
+        unresolved_name("hooks.example", &Unresolved::Failed(Arc::new(error))).fault
+    }
+
+    #[test]
+    fn a_look_up_without_an_answer_is_told_from_a_name_that_does_not_exist() {
+        let words = "failed to lookup address information: Name or service not known";
+        assert_eq!(fault(io::Error::other(words)), Fault::Dns);
+        let words = "failed to lookup address information: Temporary failure in name resolution";
+        assert_eq!(fault(io::Error::other(words)), Fault::Unanswered);
+        assert_eq!(unresolved_name("hooks.example", &Unresolved::TimedOut).fault, Fault::Unanswered);
+        for code in [12, 23, 24, 105] {
+            assert_eq!(fault(io::Error::from_raw_os_error(code)), Fault::Exhausted, "{code}");
+        }
     }
 }

@@ -12,9 +12,13 @@ pub enum Fault {
     Address,
     /// All connections that we may have are in use; nothing was tried.
     Busy,
-    /// Too many name look-ups are under way, or this name is known not to answer; nothing was tried.
+    /// Too many name look-ups are under way; nothing was tried.
     Lookups,
-    /// The name could not be resolved.
+    /// This machine has no descriptors, memory or local ports left; nothing was tried.
+    Exhausted,
+    /// The resolver gave no answer about the name, neither an address nor that there is none; nothing was tried.
+    Unanswered,
+    /// The name does not exist, or has no address.
     Dns,
     /// No TCP connection could be made.
     Connect,

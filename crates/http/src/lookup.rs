@@ -39,8 +39,9 @@ type Answer = Result<Arc<[SocketAddr]>, Arc<io::Error>>;
 /// Why there are no addresses.
 #[derive(Debug)]
 pub(crate) enum Unresolved {
-    /// Nothing was asked: the client has too many look-ups running, or this name is known not to answer.
+    /// Nothing was asked: the client has too many look-ups running.
     Busy,
+    /// No answer in time, or one that was asked for earlier is still missing.
     TimedOut,
     Failed(Arc<io::Error>),
 }
@@ -100,7 +101,8 @@ impl Lookups {
         let (started, mut answer) = match self.place(&client, &name).await? {
             Start::Found(addresses) => return Ok(addresses.to_vec()),
             Start::Running(started, answer) => (started, answer),
-            Start::Hangs | Start::Full => return Err(Unresolved::Busy),
+            Start::Hangs => return Err(Unresolved::TimedOut),
+            Start::Full => return Err(Unresolved::Busy),
         };
         let answered = timeout_at(started + self.timeout, answer.wait_for(Option::is_some)).await;
         match answered.map_err(|_| Unresolved::TimedOut)?.as_deref() {

@@ -1,11 +1,37 @@
-//! File descriptors: as many as the system grants, and part of them kept back for the lanes.
+//! File descriptors: as many as the system grants, one half for the listener's connections, the other for the lanes.
 
 use postrider_server::ConnectionLimits;
+use postrider_transport_webhook::Settings as WebhookSettings;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the soft limit to the hard one; answers what is left for the listener's connections: half at most, so that a flood of
-/// them can't keep lanes from their databases and targets.
+/// What is left for the listener's connections: half at most, so that a flood of them can't keep lanes from their databases
+/// and targets.
 pub fn for_connections(wanted: ConnectionLimits) -> ConnectionLimits {
+    let half = half();
+    if half < wanted.total {
+        tracing::warn!(
+            connections = half,
+            "[server] connections is lowered to half of the file descriptors that this process may open (ulimit -n)"
+        );
+    }
+    ConnectionLimits { total: wanted.total.min(half), per_address: wanted.per_address.min(half) }
+}
+
+/// What is left for the connections of webhooks: three quarters of the lanes' half, so that slow receivers can't keep lanes
+/// from their databases, files and name look-ups.
+pub fn for_webhooks(wanted: WebhookSettings) -> WebhookSettings {
+    let most = (half() / 4 * 3).max(1);
+    if most < wanted.connections {
+        tracing::warn!(
+            connections = most,
+            "connections of a webhook transport is lowered: this process may open too few file descriptors (ulimit -n)"
+        );
+    }
+    WebhookSettings { connections: wanted.connections.min(most), ..wanted }
+}
+
+/// Raises the soft limit to the hard one; answers half of what is granted.
+fn half() -> usize {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     let granted = match setrlimit(Resource::Nofile, raised) {
@@ -15,12 +41,5 @@ pub fn for_connections(wanted: ConnectionLimits) -> ConnectionLimits {
             limit.current
         }
     };
-    let half = granted.and_then(|granted| usize::try_from(granted / 2).ok()).unwrap_or(usize::MAX);
-    if half < wanted.total {
-        tracing::warn!(
-            connections = half,
-            "[server] connections is lowered to half of the file descriptors that this process may open (ulimit -n)"
-        );
-    }
-    ConnectionLimits { total: wanted.total.min(half), per_address: wanted.per_address.min(half) }
+    granted.and_then(|granted| usize::try_from(granted / 2).ok()).unwrap_or(usize::MAX)
 }

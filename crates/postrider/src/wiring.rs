@@ -41,6 +41,7 @@ mod senders;
 pub use kinds::{ComposerKind, DISK, QueueKind, StoreKind, TransportKind};
 pub use queues::queue_mistakes;
 
+use crate::descriptors;
 use crate::failure::Failure;
 use crate::settings::{
     LaneSettings, MailSettings, QueueSettings, RecordSettings, Settings, StoreSettings, TransportSettings,
@@ -309,7 +310,10 @@ fn connect_transport(
         TransportKind::Sqs => made(Sqs::from_url(url, &beside)),
         TransportKind::Provider => made(Provider::from_url(url, &beside)),
         TransportKind::Reliable => Err("is several senders as one, and none by itself".to_owned()),
-        TransportKind::Webhook => made(Webhooks::from_url(url, &beside)),
+        TransportKind::Webhook => {
+            let settings = postrider_transport_webhook::Settings::from_url(url, &beside);
+            made(settings.map(descriptors::for_webhooks).and_then(Webhooks::new))
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub use clock::ClockOffset;
 pub use composer::Composer;
 pub use dice::{Dice, ThreadDice};
 pub use envelope::{Content, Envelope, Mail, Record, Webhook};
-pub use exhausted::is_exhausted;
+pub use exhausted::{is_caused_by_exhaustion, is_exhausted};
 pub use handoff::Handoff;
 pub use inspect::{Inspect, Page};
 pub use lease_check::LeaseCheck;

@@ -1,6 +1,7 @@
 //! Webhooks by the real binary: a row is posted, and every attempt is on record.
 
 mod clock;
+mod exhausted;
 mod expiry;
 mod lane;
 

@@ -4,7 +4,7 @@ use lapin::message::BasicReturnMessage;
 use lapin::protocol::{AMQPError, AMQPErrorKind, AMQPHardError, AMQPSoftError};
 use lapin::{Error, ErrorKind};
 use postrider_broker::{rejected, shorten, uncertain};
-use postrider_seams::{Failure, Outcome};
+use postrider_seams::{Failure, Outcome, is_caused_by_exhaustion};
 
 use crate::encode::Route;
 use crate::error::Fault;
@@ -22,6 +22,9 @@ pub(crate) fn connection(error: &Error, target: &str) -> Fault {
         ErrorKind::IOError(error) if error.to_string().contains("certificate") => Fault::Refused(format!(
             "{target}: {error}: mend the certificate, or name its authority in ca_file"
         )),
+        ErrorKind::IOError(error) if is_caused_by_exhaustion(&**error) => {
+            Fault::Exhausted(format!("{target}: {error}"))
+        }
         _ => Fault::Unreachable(format!("{target}: {error}")),
     }
 }

@@ -1,14 +1,22 @@
 //! What an error of the file system means for the row.
 
 use std::io::{self, ErrorKind};
+use std::time::Duration;
 
-use postrider_seams::{Failure, Outcome};
+use postrider_seams::{Failure, Outcome, is_exhausted};
 
 use crate::Error;
 
-/// A folder that can't be written at all is not the row's fault: the lane pauses (rule G3). The rest may pass.
+/// How long a row waits when this machine has no descriptors or memory left.
+const EXHAUSTED_WAIT: Duration = Duration::from_secs(5);
+
+/// A folder that can't be written at all is not the row's fault: the lane pauses (rule G3). Want of descriptors or memory
+/// is not the row's fault either: it waits, uncharged (rule G1). The rest may pass.
 pub fn outcome(error: &Error) -> Outcome {
     let failure = Failure::new(error.to_string());
+    if is_exhausted(&error.source) {
+        return Outcome::Deferred(Failure { after: Some(EXHAUSTED_WAIT), ..failure });
+    }
     if is_ours(&error.source) { Outcome::Refused(failure) } else { Outcome::Retryable(failure) }
 }
 
@@ -37,6 +45,16 @@ mod tests {
     fn g3_a_folder_that_takes_nothing_pauses_the_lane() {
         for kind in [ErrorKind::StorageFull, ErrorKind::PermissionDenied, ErrorKind::NotFound] {
             assert!(matches!(of(kind), Outcome::Refused(_)), "{kind}");
+        }
+    }
+
+    #[test]
+    fn g1_want_of_descriptors_or_memory_costs_no_attempt() {
+        for code in [12, 23, 24] {
+            let source = io::Error::from_raw_os_error(code);
+            let outcome = outcome(&Error { path: "mail/1.eml".into(), source });
+            let Outcome::Deferred(failure) = outcome else { panic!("{code}: {outcome:?}") };
+            assert!(failure.after.is_some(), "{code}");
         }
     }
 

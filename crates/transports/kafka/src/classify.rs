@@ -1,6 +1,6 @@
 //! What an error code means for the record.
 
-use postrider_broker::{rejected, shorten, uncertain, unreachable};
+use postrider_broker::{exhausted, rejected, shorten, uncertain, unreachable};
 use postrider_seams::{Failure, Outcome};
 use rdkafka::error::RDKafkaErrorCode as Code;
 
@@ -73,10 +73,23 @@ pub(crate) fn is_of_the_request(code: Code) -> bool {
 
 /// A record that was never sent for want of a connection.
 fn not_sent(about: &Circumstances) -> Outcome {
-    match &about.refusal {
-        Some(refusal) => refused(refusal.clone()),
-        None => unreachable(with_trouble("no broker could be reached in time".to_owned(), about)),
+    match (&about.refusal, &about.trouble) {
+        (Some(refusal), _) => refused(refusal.clone()),
+        (None, Some(trouble)) if is_exhausted(trouble) => exhausted(trouble.as_str()),
+        (None, _) => unreachable(with_trouble("no broker could be reached in time".to_owned(), about)),
     }
+}
+
+/// Has this machine run out of descriptors, memory or local ports? The client library has only words for it.
+fn is_exhausted(trouble: &str) -> bool {
+    [
+        "Too many open files",
+        "Cannot allocate memory",
+        "No buffer space available",
+        "Cannot assign requested address",
+    ]
+    .iter()
+    .any(|words| trouble.contains(words))
 }
 
 fn given_up(about: &Circumstances) -> Outcome {

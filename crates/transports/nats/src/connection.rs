@@ -12,6 +12,7 @@ use async_nats::connection::State;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::{ConnectError, ConnectErrorKind, ConnectOptions};
+use postrider_seams::is_caused_by_exhaustion;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
@@ -43,7 +44,7 @@ impl Connection {
             .thread_name("nats")
             .enable_all()
             .build()
-            .map_err(|error| Fault::Unreachable(format!("no thread for the connection: {error}")))?;
+            .map_err(|error| Fault::Exhausted(format!("no thread for the connection: {error}")))?;
         // From here on the runtime is ended by the drop of this.
         let guard = Ending(Some(runtime));
         let events = Arc::new(Events::default());
@@ -153,6 +154,7 @@ fn fault(error: &ConnectError, settings: &Settings) -> Fault {
         ConnectErrorKind::Tls => Fault::Refused(format!(
             "{target}: {words}: mend the server's certificate, or name its authority in ca_file"
         )),
+        _ if is_caused_by_exhaustion(error) => Fault::Exhausted(format!("{target}: {words}")),
         _ => Fault::Unreachable(format!("{target}: {words}")),
     }
 }

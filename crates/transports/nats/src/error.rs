@@ -2,7 +2,7 @@
 
 /// Settings that can't work, all mistakes at once; none holds a secret.
 pub use postrider_broker::Mistakes as Error;
-use postrider_broker::{shorten, unreachable};
+use postrider_broker::{exhausted, shorten, unreachable};
 use postrider_seams::{Failure, Outcome, transport};
 
 pub(crate) const BROKER: &str = "NATS";
@@ -11,6 +11,8 @@ pub(crate) const BROKER: &str = "NATS";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     Unreachable(String),
+    /// This machine has no descriptors, memory or threads left: nothing was tried.
+    Exhausted(String),
     /// An operator must act.
     Refused(String),
 }
@@ -19,6 +21,7 @@ impl From<Fault> for Outcome {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Unreachable(reason) => unreachable(reason),
+            Fault::Exhausted(reason) => exhausted(reason),
             Fault::Refused(reason) => Self::Refused(Failure::new(shorten(reason))),
         }
     }
@@ -27,7 +30,7 @@ impl From<Fault> for Outcome {
 impl From<Fault> for transport::Error {
     fn from(fault: Fault) -> Self {
         match fault {
-            Fault::Unreachable(reason) => Self::Unreachable(reason),
+            Fault::Unreachable(reason) | Fault::Exhausted(reason) => Self::Unreachable(reason),
             Fault::Refused(reason) => Self::Refused(reason),
         }
     }

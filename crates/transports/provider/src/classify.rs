@@ -52,6 +52,8 @@ pub(crate) enum Fate {
     Later,
     /// The request was not made: costs nothing.
     Untried,
+    /// Not asked: this machine has no descriptors, memory or local ports left.
+    Exhausted,
     /// Never from this sender: the message's fault if the provider takes others, else ours.
     Suspect,
     /// Us.

@@ -16,6 +16,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Pooled;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use postrider_seams::is_caused_by_exhaustion;
 use tokio::time::{Instant, timeout, timeout_at};
 use tower_service::Service;
 
@@ -58,6 +59,8 @@ impl Answer {
 pub(crate) enum Fault {
     /// There was no connection, so nothing was sent.
     Unreachable(String),
+    /// This machine has no descriptors, memory or local ports left, so nothing was sent.
+    Exhausted(String),
     /// It may have been taken.
     Lost(String),
 }
@@ -93,6 +96,9 @@ impl Client {
         built.headers_mut().extend(request.headers.into_iter().map(|(name, value)| (Some(name), value)));
         let answer = match timeout_at(deadline, self.pooled.request(built)).await {
             Err(_) => return Err(Fault::Lost("no answer in time".to_owned())),
+            Ok(Err(error)) if error.is_connect() && is_caused_by_exhaustion(&error) => {
+                return Err(Fault::Exhausted(chain(&error)));
+            }
             Ok(Err(error)) if error.is_connect() => return Err(Fault::Unreachable(chain(&error))),
             Ok(Err(error)) => return Err(Fault::Lost(chain(&error))),
             Ok(Ok(answer)) => answer,

@@ -147,6 +147,11 @@ impl Provider {
             Fault::Unreachable(words) => {
                 Judgement::silent(Fate::Later, true, format!("{name} can't be reached: {words}"))
             }
+            Fault::Exhausted(words) => Judgement::silent(
+                Fate::Exhausted,
+                false,
+                format!("{name} was not asked, this machine has no resources left: {words}"),
+            ),
             Fault::Lost(words) => Judgement::silent(
                 Fate::Uncertain,
                 false,

@@ -1,5 +1,7 @@
 //! From the answers to a mail's requests to its outcome, recipient by recipient (rule M9). Pure.
 
+use std::time::Duration;
+
 use postrider_seams::envelope::{Mail, Recipient, RecipientResult};
 use postrider_seams::row::Detail;
 use postrider_seams::{Failure, Outcome, Receipt, Value};
@@ -8,6 +10,9 @@ use crate::classify::{Fate, Judgement};
 
 #[cfg(test)]
 mod tests;
+
+/// How long a mail waits when this machine has run out of something.
+const EXHAUSTED_WAIT: Duration = Duration::from_secs(5);
 
 /// What became of one request.
 #[derive(Debug)]
@@ -100,7 +105,12 @@ fn failed(judgement: Judgement, (partly, accepted_now): (bool, bool), mut detail
         // If somebody accepted it just now it can't be handed back as if it had never been tried.
         Fate::Refused | Fate::Suspect if !accepted_now => Outcome::Refused(failure),
         Fate::Untried if !accepted_now => Outcome::Deferred(failure),
-        Fate::Later | Fate::Refused | Fate::Suspect | Fate::Untried => Outcome::Retryable(failure),
+        Fate::Exhausted if !accepted_now => {
+            Outcome::Deferred(Failure { after: Some(EXHAUSTED_WAIT), ..failure })
+        }
+        Fate::Later | Fate::Refused | Fate::Suspect | Fate::Untried | Fate::Exhausted => {
+            Outcome::Retryable(failure)
+        }
         Fate::Uncertain => Outcome::Uncertain(failure),
     }
 }

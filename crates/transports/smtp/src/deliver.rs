@@ -119,7 +119,7 @@ impl Transport for Smtp {
         match self.greet(Instant::now() + PROBE).await {
             Ok(()) => Ok(()),
             Err(Fault::Refused(reason)) => Err(transport::Error::Refused(reason)),
-            Err(Fault::Unreachable { reason, .. } | Fault::Lost(reason)) => {
+            Err(Fault::Unreachable { reason, .. } | Fault::Exhausted(reason) | Fault::Lost(reason)) => {
                 Err(transport::Error::Unreachable(reason))
             }
         }

@@ -160,6 +160,8 @@ impl<'a> Run<'a> {
                 outcome::classify(&mut failure, "unauthorized");
                 self.refuse_rest(failure);
             }
+            // Nobody was asked, so not even the first has failed.
+            Fault::Exhausted(reason) => self.defer_rest(&reason, TROUBLE),
             Fault::Unreachable { reason, .. } | Fault::Lost(reason) => self.unreachable(&reason),
         }
     }

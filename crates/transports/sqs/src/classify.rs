@@ -3,8 +3,8 @@
 use std::error::Error as StdError;
 
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
-use postrider_broker::{rejected, shorten, uncertain, unreachable};
-use postrider_seams::{Failure, Outcome};
+use postrider_broker::{exhausted, rejected, shorten, uncertain, unreachable};
+use postrider_seams::{Failure, Outcome, is_caused_by_exhaustion};
 
 #[cfg(test)]
 mod tests;
@@ -31,6 +31,7 @@ where
         _ if chain.to_ascii_lowercase().contains("credential") => refused(chain),
         SdkError::ConstructionFailure(_) => refused(chain),
         SdkError::DispatchFailure(failure) if failure.is_user() => refused(chain),
+        SdkError::DispatchFailure(_) if is_caused_by_exhaustion(error) => exhausted(chain),
         // The connection was not made: nothing was sent.
         SdkError::DispatchFailure(_) if chain.contains("(Connect)") || chain.contains("dns error") => {
             unreachable(chain)

@@ -16,8 +16,8 @@ mod tests;
 const SHORTEST_DELAY: Duration = Duration::from_secs(1);
 const USUAL_DELAY: Duration = Duration::from_secs(30);
 const LONGEST_DELAY: Duration = Duration::from_hours(24);
-/// How long a row waits whose name could not be looked up for lack of a place: about this.
-const LOOKUP_WAIT: Duration = Duration::from_secs(10);
+/// How long a row waits that could not be tried for lack of a place, a descriptor or an answer of the resolver: about this.
+const UNTRIED_WAIT: Duration = Duration::from_secs(10);
 
 /// What an attempt says about its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,10 +121,9 @@ pub(crate) fn error(error: &Error, context: Context) -> (Outcome, Health) {
     let (class, kind) = match error.fault {
         // Nothing was tried, so it is no attempt.
         Fault::Busy => return (untried(error, Duration::from_secs(1)), Health::Unknown),
-        Fault::Lookups => {
-            let spread = LOOKUP_WAIT.mul_f64(1.0 + ThreadDice.roll() / 2.0);
-            return (untried(error, spread), Health::Unknown);
-        }
+        Fault::Lookups | Fault::Exhausted => return (untried(error, spread()), Health::Unknown),
+        // The breaker lengthens the wait while the name stays without an answer.
+        Fault::Unanswered => return (untried(error, spread()), Health::Unwell),
         Fault::Url | Fault::Address | Fault::Certificate => (Class::ConnectionError, ErrorType::Permanent),
         Fault::Dns | Fault::Connect | Fault::Closed => (Class::ConnectionError, ErrorType::Transient),
         Fault::Timeout => (Class::Timeout, ErrorType::Transient),
@@ -145,6 +144,10 @@ pub(crate) fn error(error: &Error, context: Context) -> (Outcome, Health) {
         _ if error.sent => (Outcome::Uncertain(failure), Health::Unwell),
         _ => (Outcome::Retryable(failure), Health::Unwell),
     }
+}
+
+fn spread() -> Duration {
+    UNTRIED_WAIT.mul_f64(1.0 + ThreadDice.roll() / 2.0)
 }
 
 fn untried(error: &Error, after: Duration) -> Outcome {

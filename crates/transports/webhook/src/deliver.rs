@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::join_all;
-use postrider_http::{Call, Client, ClientSettings, Limits, Resolve, Roots, Route, SystemResolver, Target};
+use postrider_http::{
+    Call, Client, ClientSettings, Fault, Limits, Resolve, Roots, Route, SystemResolver, Target,
+};
 use postrider_seams::hosts;
 use postrider_seams::recheck::Recheck;
 use postrider_seams::transport::Hold;
@@ -65,7 +67,7 @@ impl Webhooks {
     pub async fn check(&self, url: &str) -> Result<(), String> {
         let target = Target::parse(url).map_err(|error| error.to_string())?;
         match self.client.check(&target).await {
-            Err(error) if error.fault != postrider_http::Fault::Dns => Err(error.to_string()),
+            Err(error) if matches!(error.fault, Fault::Url | Fault::Address) => Err(error.to_string()),
             // A name that can't be resolved now may be resolved when it is needed.
             _ => Ok(()),
         }

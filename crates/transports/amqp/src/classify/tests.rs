@@ -30,3 +30,12 @@ fn a_complaint_is_about_one_exchange_or_one_size() {
     assert!(is_about(super::complaint(&error).unwrap(), &route("any"), 900));
     assert!(!is_about(super::complaint(&error).unwrap(), &route("any"), 90));
 }
+
+#[test]
+fn g1_want_of_descriptors_costs_no_attempt() {
+    let error = |code| Error::from(ErrorKind::IOError(std::io::Error::from_raw_os_error(code).into()));
+    let fault = connection(&error(24), "h");
+    assert!(matches!(fault, Fault::Exhausted(_)), "{fault:?}");
+    assert!(matches!(Outcome::from(fault), Outcome::Deferred(_)));
+    assert!(matches!(connection(&error(111), "h"), Fault::Unreachable(_)));
+}

@@ -59,3 +59,10 @@ fn the_rest_may_pass() {
         assert!(!failure.unreachable);
     }
 }
+
+#[test]
+fn g1_want_of_descriptors_costs_no_attempt() {
+    let trouble = Some("Failed to create socket: Too many open files".to_owned());
+    let about = Circumstances { never_sent: true, trouble, ..Circumstances::default() };
+    assert!(matches!(outcome(Code::MessageTimedOut, &about), Outcome::Deferred(_)));
+}

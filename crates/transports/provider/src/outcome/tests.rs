@@ -86,6 +86,15 @@ fn who_was_left_out_is_told() {
 }
 
 #[test]
+fn g1_want_of_descriptors_is_free_only_while_nobody_has_the_mail() {
+    let exhausted = || sent("b@x", Err(judgement(Fate::Exhausted)));
+    let free = outcome("p", &mail(), vec![exhausted()], Vec::new());
+    assert!(matches!(free, Outcome::Deferred(failure) if failure.after.is_some()));
+    let after = outcome("p", &mail(), vec![sent("a@x", Ok(Taken::default())), exhausted()], Vec::new());
+    assert!(matches!(after, Outcome::Retryable(failure) if failure.partly));
+}
+
+#[test]
 fn g3_a_refusal_of_us_is_free_only_while_nobody_has_the_mail() {
     let refused = || sent("b@x", Err(judgement(Fate::Refused)));
     assert!(matches!(outcome("p", &mail(), vec![refused()], Vec::new()), Outcome::Refused(_)));

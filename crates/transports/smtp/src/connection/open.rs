@@ -28,6 +28,7 @@ pub(crate) async fn open(
         Fault::Unreachable { reason, slow } => {
             Fault::Unreachable { reason: format!("{}: {reason}", settings.target()), slow }
         }
+        Fault::Exhausted(reason) => Fault::Exhausted(format!("{}: {reason}", settings.target())),
         Fault::Refused(reason) => Fault::Refused(format!("{}: {reason}", settings.target())),
     })
 }
@@ -63,7 +64,7 @@ async fn dial(settings: &Settings, deadline: Instant) -> Result<TcpStream, Fault
     let addresses: Vec<SocketAddr> = timeout_at(until, lookup_host((settings.host.as_str(), settings.port)))
         .await
         .map_err(|_| Fault::unreachable("the name was not resolved in time"))?
-        .map_err(|error| Fault::unreachable(format!("the name can't be resolved: {error}")))?
+        .map_err(|error| Fault::dialling("the name can't be resolved", &error))?
         .collect();
     let mut fault = Fault::unreachable("the name has no address");
     let mut left = u32::try_from(addresses.len()).unwrap_or(u32::MAX);
@@ -77,8 +78,11 @@ async fn dial(settings: &Settings, deadline: Instant) -> Result<TcpStream, Fault
                 stream.set_nodelay(true).map_err(|error| Fault::unreachable(error.to_string()))?;
                 return Ok(stream);
             }
-            Ok(Err(error)) => fault = Fault::unreachable(format!("no connection: {error}")),
+            Ok(Err(error)) => fault = Fault::dialling("no connection", &error),
             Err(_) => fault = slow(),
+        }
+        if matches!(fault, Fault::Exhausted(_)) {
+            break;
         }
     }
     Err(fault)

@@ -1,3 +1,5 @@
+use aws_sdk_sqs::error::ConnectorError;
+
 use super::*;
 
 #[test]
@@ -19,4 +21,15 @@ fn codes_are_known_with_and_without_their_namespace() {
     }
     assert!(matches!(by_code("InvalidClientTokenId", String::new()), Ok(Outcome::Refused(_))));
     assert_eq!(by_code("New", "words".to_owned()), Err("words".to_owned()));
+}
+
+#[test]
+fn g1_want_of_descriptors_costs_no_attempt() {
+    use aws_sdk_sqs::operation::send_message::SendMessageError;
+    let failed = |code| {
+        let error = ConnectorError::io(std::io::Error::from_raw_os_error(code).into());
+        request(&SdkError::<SendMessageError, ()>::dispatch_failure(error))
+    };
+    assert!(matches!(failed(24), Outcome::Deferred(_)), "{:?}", failed(24));
+    assert!(!matches!(failed(111), Outcome::Deferred(_)), "{:?}", failed(111));
 }

@@ -135,3 +135,19 @@ fn j05_what_can_not_be_dialled_is_permanent() {
     assert_eq!((kind(&outcome), health), ("rejected", Health::Unknown));
     assert_eq!(recorded(&outcome), ("CONNECTION_ERROR".to_owned(), Some("PERMANENT".to_owned())));
 }
+
+#[test]
+fn g1_what_could_not_be_tried_costs_no_attempt() {
+    let of = |fault| {
+        let wrong = Error { fault, message: "no".into(), causes: Vec::new(), sent: false, status: None };
+        let (outcome, health) = error(&wrong, CONTEXT);
+        let after = outcome.failure().and_then(|failure| failure.after);
+        (kind(&outcome), after.is_some_and(|after| after >= Duration::from_secs(1)), health)
+    };
+    for fault in [Fault::Busy, Fault::Lookups, Fault::Exhausted] {
+        assert_eq!(of(fault), ("deferred", true, Health::Unknown), "{fault:?}");
+    }
+    assert_eq!(of(Fault::Unanswered), ("deferred", true, Health::Unwell));
+    assert_eq!(of(Fault::Dns), ("retryable", false, Health::Unwell));
+    assert_eq!(of(Fault::Connect), ("retryable", false, Health::Unwell));
+}

@@ -113,26 +113,33 @@ async fn j05_nobody_there_is_a_connection_error() {
     assert!(!failure.unreachable, "one host of many says nothing about the lane");
 }
 
-struct Slow(Option<Duration>);
+/// Knows no name; answers with this error.
+struct Nameless(fn() -> io::Error);
 
 #[async_trait]
-impl Resolve for Slow {
-    async fn resolve(&self, host: &str, _port: u16) -> io::Result<Vec<SocketAddr>> {
-        match self.0 {
-            Some(time) => tokio::time::sleep(time).await,
-            None => return Err(io::Error::other(format!("{host}: no such name"))),
-        }
-        Ok(vec!["127.0.0.1:9".parse().unwrap()])
+impl Resolve for Nameless {
+    async fn resolve(&self, _host: &str, _port: u16) -> io::Result<Vec<SocketAddr>> {
+        Err((self.0)())
     }
 }
 
 #[tokio::test]
-async fn j05_a_name_without_an_answer_or_an_address_is_a_connection_error() {
-    for dns in [Some(Duration::from_hours(1)), None] {
-        let webhooks = Webhooks::with_resolver(settings(), Arc::new(Slow(dns))).unwrap();
-        let webhook =
-            Webhook { timeout: Some(Duration::from_millis(300)), ..webhook("http://name.example/") };
-        assert_summary(&deliver(&webhooks, webhook).await, "retryable", "CONNECTION_ERROR", "TRANSIENT");
+async fn j05_a_name_that_does_not_exist_is_a_connection_error() {
+    let missing = || io::Error::other("no such name");
+    let webhooks = Webhooks::with_resolver(settings(), Arc::new(Nameless(missing))).unwrap();
+    let outcome = deliver(&webhooks, webhook("http://name.example/")).await;
+    assert_summary(&outcome, "retryable", "CONNECTION_ERROR", "TRANSIENT");
+}
+
+#[tokio::test]
+async fn g1_a_resolver_without_sockets_or_servers_costs_no_attempt() {
+    for error in [
+        || io::Error::from_raw_os_error(24),
+        || io::Error::other("failed to lookup address information: Temporary failure in name resolution"),
+    ] {
+        let webhooks = Webhooks::with_resolver(settings(), Arc::new(Nameless(error))).unwrap();
+        let outcome = deliver(&webhooks, webhook("http://name.example/")).await;
+        assert!(matches!(outcome, Outcome::Deferred(_)), "{outcome:?}");
     }
 }
 

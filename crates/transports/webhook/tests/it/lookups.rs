@@ -9,13 +9,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Response;
-use postrider_http::Resolve;
+use postrider_http::{BreakerSettings, Resolve};
 use postrider_seams::{Outcome, Transport as _, Webhook};
 use postrider_transport_webhook::{Settings, Webhooks};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::world::{Answer, Server, assert_summary, deliver, envelope, settings, status, webhook};
+use crate::world::{Answer, Server, deliver, envelope, settings, status, webhook};
 
 /// As the system's: a bounded number of look-ups at once, of which those of `hang…` never end.
 struct Hanging {
@@ -75,19 +75,40 @@ async fn g1_waiting_for_a_look_up_is_neither_an_attempt_nor_the_requests_time() 
     let short = Settings { lookup_timeout: Duration::from_millis(400), ..settings() };
     let webhooks = hanging(short, &server);
     let hurried = |url: &str| Webhook { timeout: Some(Duration::from_millis(100)), ..of("a", url) };
-    // The one that really asked has tried; those that find every place taken have not.
+    // Neither those whose look-up got no answer nor those that found every place taken have tried anything.
     let many = (0..40).map(|n| {
         let (webhooks, one) = (Arc::clone(&webhooks), hurried(&format!("http://hang{n}.test/")));
         tokio::spawn(async move { deliver(&webhooks, one).await })
     });
     let outcomes = futures::future::join_all(many.collect::<Vec<_>>()).await;
     let outcomes: Vec<Outcome> = outcomes.into_iter().map(Result::unwrap).collect();
-    let (untried, tried): (Vec<_>, Vec<_>) =
-        outcomes.iter().partition(|outcome| matches!(outcome, Outcome::Deferred(_)));
-    assert_eq!((untried.len(), tried.len()), (24, 16));
-    for outcome in tried {
-        assert_summary(outcome, "retryable", "CONNECTION_ERROR", "TRANSIENT");
+    let mut unanswered = 0;
+    for outcome in outcomes {
+        let Outcome::Deferred(failure) = outcome else { panic!("{outcome:?}") };
+        assert!(failure.after.is_some_and(|after| after >= Duration::from_secs(5)), "{failure:?}");
+        unanswered += usize::from(failure.reason.contains("no answer in time"));
     }
+    assert_eq!(unanswered, 16, "as many as look-ups of one client may run");
+}
+
+#[tokio::test]
+async fn g1_a_name_that_never_answers_waits_longer_each_time_and_says_why() {
+    let server = Server::start(|_| status(200)).await;
+    let breaker =
+        BreakerSettings { failures: 2, wait: Duration::from_millis(300), ..BreakerSettings::default() };
+    let short = Settings { lookup_timeout: Duration::from_millis(100), breaker, ..settings() };
+    let webhooks = hanging(short, &server);
+    let one = || deliver(&webhooks, of("a", "http://hang.test/"));
+    for _ in 0..2 {
+        let outcome = one().await;
+        let Outcome::Deferred(failure) = &outcome else { panic!("{outcome:?}") };
+        assert!(failure.reason.contains("hang.test could not be resolved: no answer in time"), "{failure:?}");
+    }
+    let held = || webhooks.hold(&envelope(of("a", "http://hang.test/"))).map(|hold| hold.left);
+    let first = held().expect("the host is held");
+    tokio::time::sleep(first + Duration::from_millis(20)).await;
+    assert!(matches!(one().await, Outcome::Deferred(_)));
+    assert!(held().expect("the host is held again") > first, "the second wait is no longer than the first");
 }
 
 fn limited(path: &str) -> Answer {
