@@ -23,19 +23,24 @@ const ADDRESSES: usize = 1_000;
 /// Look-ups at once for all addresses that have used up their wrong keys.
 const LOOKUPS: usize = 4;
 
-/// Who asks. IPv6 addresses count as their network (/64), which one host can have to itself. None where there is no socket.
+/// Who asks, as [`network`] has it. None where there is no socket.
 pub type Who = Option<IpAddr>;
 
 /// Where a request came from.
 pub fn who(extensions: &Extensions) -> Who {
     let ConnectInfo(address) = extensions.get::<ConnectInfo<SocketAddr>>()?;
-    Some(match address.ip().to_canonical() {
+    Some(network(address.ip()))
+}
+
+/// The address that limits count: an IPv6 address counts as its network (/64), which one host can have to itself.
+pub fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
         IpAddr::V6(address) => {
             let [a, b, c, d, ..] = address.segments();
             Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
         }
         v4 @ IpAddr::V4(_) => v4,
-    })
+    }
 }
 
 pub struct Guesses {

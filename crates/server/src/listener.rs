@@ -1,6 +1,7 @@
 //! The listener: bound before anything starts, so that a taken port is an error at once. Connections have limits of number and time.
 
 mod accept;
+mod arriving;
 mod connections;
 mod patient;
 

@@ -200,3 +200,29 @@ fn told(at: &str, error: &serde_json::Error) -> Problem {
     let detail = "the request can't be carried out as it is: see `errors`";
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).at(vec![Fault::new(field, text)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Part = Result<Vec<u8>, std::io::Error>;
+
+    /// How long it takes until a body like this is refused.
+    async fn refused(parts: impl futures::Stream<Item = Part> + Send + 'static) -> Duration {
+        let start = Instant::now();
+        let request = Request::new(axum::body::Body::from_stream(parts));
+        let problem = taken(request, 1 << 20).await.expect_err("it never ends");
+        assert_eq!(problem.status(), 408);
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_stops_or_drips_is_refused() {
+        assert_eq!(refused(futures::stream::pending::<Part>()).await, PART_WITHIN);
+        let drip = futures::stream::unfold((), |()| async {
+            tokio::time::sleep(PART_WITHIN / 2).await;
+            Some((Ok(vec![b' ']), ()))
+        });
+        assert_eq!(refused(drip).await, BODY_WITHIN);
+    }
+}

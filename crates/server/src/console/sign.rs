@@ -1,5 +1,7 @@
 //! Signing in with an API key, and out.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
@@ -8,6 +10,7 @@ use axum::response::{Html, IntoResponse as _, Redirect, Response};
 use postrider_hub::access::{Scope, Session, SignedIn};
 use postrider_hub::{Fault, Moment};
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 
 use super::{Console, assets, cookie};
 use crate::api::{Problem, is_json, parsed, taken};
@@ -15,6 +18,8 @@ use crate::guesses::{Who, who};
 
 /// More than any key has.
 const LARGEST: usize = 4 << 10;
+/// For the whole body: nobody is known yet who might need longer.
+const KEY_WITHIN: Duration = Duration::from_secs(3);
 
 /// Who is signed in.
 #[derive(Debug, Serialize)]
@@ -70,9 +75,10 @@ pub async fn enter(State(console): State<Console>, request: Request) -> Response
     let by_form = !is_json(request.headers());
     let who = who(request.extensions());
     let headers = request.headers().clone();
-    let entered = match taken(request, LARGEST).await {
-        Ok(bytes) => entered(&console, &headers, &bytes, who, by_form).await,
-        Err(problem) => Err(problem),
+    let entered = match timeout(KEY_WITHIN, taken(request, LARGEST)).await {
+        Ok(Ok(bytes)) => entered(&console, &headers, &bytes, who, by_form).await,
+        Ok(Err(problem)) => Err(problem),
+        Err(_) => Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the key came too slowly, or stopped")),
     };
     match entered {
         Ok(signed) => welcomed(signed, &headers, by_form),
@@ -120,6 +126,7 @@ fn refusal(problem: &Problem) -> &'static str {
         StatusCode::UNAUTHORIZED | StatusCode::UNPROCESSABLE_ENTITY => "Invalid or revoked API key.",
         StatusCode::TOO_MANY_REQUESTS => "Too many wrong keys from this address: wait a minute.",
         StatusCode::FORBIDDEN => "That came from another site.",
+        StatusCode::REQUEST_TIMEOUT => "The key came too slowly; try again.",
         _ => "The database is away; try again later.",
     }
 }

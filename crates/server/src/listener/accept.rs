@@ -9,6 +9,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -19,13 +21,17 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
+use super::arriving::Arriving;
 use super::connections::{Connections, Place};
 use super::patient::Patient;
+use crate::api::Problem;
 
 /// From the end of one request, or the connection's start, to the end of the next request's head.
 const HEAD_WITHIN: Duration = Duration::from_secs(30);
 /// Bytes of a head, and of what is read at once.
 const BUFFER: usize = 64 << 10;
+/// What spare places are for.
+const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
 /// Before the next accept where no descriptor was left.
 const BREATH: Duration = Duration::from_millis(50);
 /// For requests under way at the end. Streams have no end of their own.
@@ -50,7 +56,7 @@ pub async fn serve(
         match accepted {
             Ok((stream, peer)) => {
                 // Refused by closing it: an answer would cost what is missing.
-                let Some(place) = connections.admit(peer.ip().to_canonical()) else { continue };
+                let Some(place) = connections.admit(peer.ip()) else { continue };
                 tasks.spawn(answer(stream, peer, routes.clone(), place, stopping.clone()));
             }
             Err(error) if postrider_seams::is_exhausted(&error) => {
@@ -70,6 +76,15 @@ pub async fn serve(
     }
 }
 
+/// The answer to a request on a spare place that is no health check.
+fn busy() -> Response {
+    let problem = Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "all connections have a request under way; try again in a moment",
+    );
+    ([(header::CONNECTION, "close")], problem).into_response()
+}
+
 async fn answer(
     stream: TcpStream,
     peer: SocketAddr,
@@ -82,12 +97,16 @@ async fn answer(
         return;
     }
     let service = service_fn(|request: hyper::Request<Incoming>| {
-        let mut request = request.map(Body::new);
+        let underway = Arc::new(place.request());
+        let mut request = request.map(|body| Body::new(Arriving::new(body, Arc::clone(&underway))));
         request.extensions_mut().insert(ConnectInfo(peer));
-        let underway = place.request();
-        let answered = routes.clone().call(request);
+        let refused = place.is_spare() && !HEALTH.contains(&request.uri().path());
+        let answered = (!refused).then(|| routes.clone().call(request));
         async move {
-            let response = answered.await?;
+            let response = match answered {
+                Some(answered) => answered.await?,
+                None => busy(),
+            };
             // The request ends with the last part of its answer.
             Ok::<_, Infallible>(response.map(|body| {
                 body.map_frame(move |frame| {

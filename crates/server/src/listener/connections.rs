@@ -1,7 +1,10 @@
-//! Open connections: counted in total and per address. Where a limit is reached, the connection that has waited longest for a
-//! request is closed for the new one: connections that send nothing can't keep others out.
+//! Open connections: counted in total and per address. Where a limit is reached, the connection that has sent nothing for the
+//! longest time is closed for the new one: connections that wait can't keep others out.
 //!
-//! Invariant: a connection with a request under way is never closed for another; where all are, the new one is refused.
+//! A connection waits until the head of a request has come, and again until the request's body has: a client that never ends
+//! its body can be closed. A few spare places are for health checks, and are given where all others have a request.
+//!
+//! Invariant: a connection whose request has come whole is never closed for another.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,11 +13,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::guesses::network;
+
+/// Places beyond the limits, for health checks alone.
+const SPARE: usize = 8;
+
 /// How many connections may be open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
     pub total: usize,
-    /// Of one address. A proxy's address is that of all who come through it.
+    /// Of one address, or of one IPv6 network (/64). A proxy's address is that of all who come through it.
     pub per_address: usize,
 }
 
@@ -26,8 +34,9 @@ impl Default for ConnectionLimits {
 
 struct Open {
     address: IpAddr,
-    /// None: a request is under way.
+    /// None: a request has come, and is not yet answered.
     waiting_since: Option<Instant>,
+    spare: bool,
     close: Arc<Notify>,
 }
 
@@ -53,24 +62,28 @@ impl Connections {
 
     /// A place for a new connection; `None` where it must be refused.
     pub fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+        let address = network(address);
         let mut counted = self.lock();
-        let of_address = counted.open.values().filter(|open| open.address == address).count();
-        if of_address >= self.limits.per_address && !close_longest_waiting(&mut counted, Some(address)) {
-            return None;
-        }
-        if counted.open.len() >= self.limits.total && !close_longest_waiting(&mut counted, None) {
+        let full = |counted: &mut Counted, limit: usize, among: &dyn Fn(&Open) -> bool| {
+            counted.open.values().filter(|open| among(open)).count() >= limit
+                && !close_longest_waiting(counted, among)
+        };
+        let spare =
+            full(&mut counted, self.limits.per_address, &|open| !open.spare && open.address == address)
+                || full(&mut counted, self.limits.total, &|open| !open.spare);
+        if spare && full(&mut counted, SPARE, &|open| open.spare) {
             return None;
         }
         counted.last += 1;
         let (id, close) = (counted.last, Arc::new(Notify::new()));
-        let open = Open { address, waiting_since: Some(Instant::now()), close: Arc::clone(&close) };
+        let open = Open { address, waiting_since: Some(Instant::now()), spare, close: Arc::clone(&close) };
         counted.open.insert(id, open);
-        Some(Place { connections: Arc::clone(self), id, close })
+        Some(Place { connections: Arc::clone(self), id, spare, close })
     }
 
     /// Gives a descriptor back to whoever needs it; false where no connection waits.
     pub fn close_one(&self) -> bool {
-        close_longest_waiting(&mut self.lock(), None)
+        close_longest_waiting(&mut self.lock(), &|_| true)
     }
 
     fn set_waiting(&self, id: u64, since: Option<Instant>) {
@@ -80,8 +93,8 @@ impl Connections {
     }
 }
 
-fn close_longest_waiting(counted: &mut Counted, address: Option<IpAddr>) -> bool {
-    let among = counted.open.iter().filter(|(_, open)| address.is_none_or(|address| open.address == address));
+fn close_longest_waiting(counted: &mut Counted, among: &dyn Fn(&Open) -> bool) -> bool {
+    let among = counted.open.iter().filter(|(_, open)| among(open));
     let waiting = among.filter_map(|(id, open)| Some((open.waiting_since?, *id)));
     let Some((_, id)) = waiting.min() else { return false };
     if let Some(closed) = counted.open.remove(&id) {
@@ -94,18 +107,23 @@ fn close_longest_waiting(counted: &mut Counted, address: Option<IpAddr>) -> bool
 pub struct Place {
     connections: Arc<Connections>,
     id: u64,
+    spare: bool,
     close: Arc<Notify>,
 }
 
 impl Place {
+    /// Is it for health checks alone?
+    pub fn is_spare(&self) -> bool {
+        self.spare
+    }
+
     /// Completes when the connection must make room. Cancel-safe.
     pub async fn closed(&self) {
         self.close.notified().await;
     }
 
-    /// A request is under way until this is dropped.
+    /// The head of a request has come. The request is under way until this is dropped.
     pub fn request(&self) -> Underway {
-        self.connections.set_waiting(self.id, None);
         Underway { connections: Arc::clone(&self.connections), id: self.id }
     }
 }
@@ -122,6 +140,18 @@ pub struct Underway {
     id: u64,
 }
 
+impl Underway {
+    /// A part of the body has come; more is to follow.
+    pub fn sent_a_part(&self) {
+        self.connections.set_waiting(self.id, Some(Instant::now()));
+    }
+
+    /// All of the request has come, or no more of it is read.
+    pub fn came_whole(&self) {
+        self.connections.set_waiting(self.id, None);
+    }
+}
+
 impl Drop for Underway {
     fn drop(&mut self) {
         self.connections.set_waiting(self.id, Some(Instant::now()));
@@ -130,30 +160,76 @@ impl Drop for Underway {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn address(last: u8) -> IpAddr {
         IpAddr::from([192, 0, 2, last])
     }
 
+    fn whole(place: &Place) -> Underway {
+        let request = place.request();
+        request.came_whole();
+        request
+    }
+
     #[tokio::test(start_paused = true)]
     async fn the_longest_waiting_makes_room_and_requests_are_left_alone() {
         let connections = Connections::new(ConnectionLimits { total: 3, per_address: 2 });
         let first = connections.admit(address(1)).expect("room");
-        tokio::time::advance(std::time::Duration::from_secs(1)).await;
+        tokio::time::advance(Duration::from_secs(1)).await;
         let second = connections.admit(address(1)).expect("room");
         let third = connections.admit(address(1)).expect("the first makes room");
         first.closed().await;
-        let (busy, also_busy) = (second.request(), third.request());
-        assert!(connections.admit(address(1)).is_none(), "all of this address are busy");
+        let (busy, also_busy) = (whole(&second), whole(&third));
+        assert!(connections.admit(address(1)).expect("a spare place").is_spare(), "this address is busy");
         let other = connections.admit(address(2)).expect("room in total");
-        let request = other.request();
-        assert!(connections.admit(address(3)).is_none(), "all are busy");
+        assert!(!other.is_spare());
+        let request = whole(&other);
+        assert!(connections.admit(address(3)).expect("a spare place").is_spare(), "all are busy");
         drop(busy);
-        assert!(connections.admit(address(3)).is_some(), "one waits again");
+        assert!(!connections.admit(address(3)).expect("one waits again").is_spare());
         second.closed().await;
         drop((also_busy, request));
         drop((first, second, third, other));
         assert_eq!(connections.lock().open.len(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_without_its_body_makes_room() {
+        let connections = Connections::new(ConnectionLimits { total: 2, per_address: 2 });
+        let (silent, sending) = (connections.admit(address(1)).expect("room"), connections.admit(address(1)));
+        let sending = sending.expect("room");
+        let (_stalled, active) = (silent.request(), sending.request());
+        tokio::time::advance(Duration::from_secs(1)).await;
+        active.sent_a_part();
+        let next = connections.admit(address(1)).expect("the silent one makes room");
+        assert!(!next.is_spare());
+        silent.closed().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn spare_places_are_few_and_are_passed_on() {
+        let connections = Connections::new(ConnectionLimits { total: 1, per_address: 1 });
+        let place = connections.admit(address(1)).expect("room");
+        let _busy = whole(&place);
+        let spare: Vec<Place> =
+            (0..SPARE).map(|_| connections.admit(address(1)).expect("a spare place")).collect();
+        let next = connections.admit(address(1)).expect("the first spare one makes room");
+        spare[0].closed().await;
+        let _requests: Vec<Underway> = spare[1..].iter().chain([&next]).map(whole).collect();
+        assert!(connections.admit(address(1)).is_none(), "all are busy");
+    }
+
+    #[test]
+    fn an_ipv6_network_is_one_address() {
+        let connections = Connections::new(ConnectionLimits { total: 9, per_address: 2 });
+        let one = |last: u16| IpAddr::from([0x2001, 0xdb8, 0, 1, 0, 0, 0, last]);
+        let places: Vec<Place> = (1..3).map(|last| connections.admit(one(last)).expect("room")).collect();
+        let _busy: Vec<Underway> = places.iter().map(whole).collect();
+        assert!(connections.admit(one(3)).expect("a spare place").is_spare());
+        let elsewhere = connections.admit(IpAddr::from([0x2001, 0xdb8, 0, 2, 0, 0, 0, 1]));
+        assert!(!elsewhere.expect("room").is_spare());
     }
 }

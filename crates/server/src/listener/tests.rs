@@ -133,3 +133,16 @@ async fn what_is_not_there_is_told_as_a_problem() {
     stop.send(()).unwrap();
     running.await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_never_ends_closes_its_connection() {
+    let (address, _stop, _running) = served(Arc::default()).await;
+    let start = tokio::time::Instant::now();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: test\r\nX-Slow: ").await.unwrap();
+    let mut answer = Vec::new();
+    let ended = stream.read_to_end(&mut answer).await;
+    assert!(ended.is_err() || answer.is_empty(), "{}", String::from_utf8_lossy(&answer));
+    let took = start.elapsed();
+    assert!((29..=31).contains(&took.as_secs()), "closed after {took:?}");
+}

@@ -48,16 +48,17 @@ async fn a_flood_leaves_health_lanes_and_memory_alone() {
     let mut times = Vec::new();
     let pool = shop.sql().await;
     let authorized = format!("Host: a\r\nAuthorization: Bearer {key}\r\n");
+    let measure = |times: &mut Vec<Duration>| times.extend((0..3).map(|_| health(&address)));
     for number in 0..120 {
         held.push(opened(&address, &format!("GET /api/v1/overview/stream HTTP/1.1\r\n{authorized}\r\n")));
         if number % 20 == 0 {
-            times.push(health(&address));
+            measure(&mut times);
         }
     }
     for _ in 0..500 {
         held.push(opened(&address, "POST /api/v1/dispatch-jobs HTTP/1.1\r\nHost: a\r\nX-Slow: "));
     }
-    times.push(health(&address));
+    measure(&mut times);
     shop.insert(&pool, "one@example.com").await;
     let part = vec![b' '; 1 << 20];
     let length = 30 << 20;
@@ -74,7 +75,7 @@ async fn a_flood_leaves_health_lanes_and_memory_alone() {
             }
         }
         held.push(stream);
-        times.push(health(&address));
+        measure(&mut times);
         let memory = resident(&running);
         assert!(memory < 200, "{memory} MB in use");
     }
@@ -85,11 +86,51 @@ async fn a_flood_leaves_health_lanes_and_memory_alone() {
         201,
         "small bodies have room"
     );
-    times.sort();
-    let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
-    eprintln!("/healthz: median {median:?}, longest {longest:?}; {} MB in use", resident(&running));
-    assert!(median < Duration::from_millis(100), "{times:?}");
-    // A shared machine may stop us both for a moment.
-    assert!(longest < Duration::from_secs(2), "{times:?}");
+    eprintln!("{} MB in use", resident(&running));
+    assert_quick(times);
     drop(held);
+}
+
+/// Health checks are answered within 100 ms throughout. One in twenty may take up to a second: a shared machine stops the
+/// test and the process for a moment now and then.
+#[track_caller]
+fn assert_quick(mut times: Vec<Duration>) {
+    times.sort();
+    let (most, longest) = (times[(times.len() - 1) * 19 / 20], times[times.len() - 1]);
+    eprintln!("/healthz: 95 of 100 within {most:?}, the longest took {longest:?}, of {}", times.len());
+    assert!(most < Duration::from_millis(100), "{times:?}");
+    assert!(longest < Duration::from_secs(1), "{times:?}");
+}
+
+#[tokio::test]
+async fn stalled_sign_ins_leave_health_and_others_alone() {
+    let shop = Shop::new(Some(&format!("{SQLITE}{WITH_API}")));
+    shop.run(&["migrate"]).fine();
+    let running = shop.start();
+    let key = running.first_key();
+    let address = running.address();
+    eventually("the API is open", || {
+        (asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null).0 == 200).then_some(())
+    });
+    // Twice the places of one address, each with a body that drips.
+    let head = "POST /console/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n";
+    let mut held = Vec::new();
+    let mut times = Vec::new();
+    for _ in 0..512 {
+        held.push(opened(&address, head));
+    }
+    for _ in 0..20 {
+        times.push(health(&address));
+        for stream in &mut held {
+            let _ = stream.write_all(b" ");
+        }
+        assert_eq!(asked(&running, &key, "GET", "/api/v1/lanes", &Value::Null).0, 200);
+    }
+    assert_quick(times);
+    // Those that were not closed for others are answered soon.
+    let mut last = held.pop().expect("the last one");
+    last.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let mut answer = String::new();
+    let _ = last.read_to_string(&mut answer);
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
 }

@@ -1,0 +1,57 @@
+//! A request's body as it arrives: its connection counts as waiting until all of it has come.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+
+use super::connections::Underway;
+
+pub struct Arriving {
+    body: Incoming,
+    request: Arc<Underway>,
+}
+
+impl Arriving {
+    pub fn new(body: Incoming, request: Arc<Underway>) -> Self {
+        if body.is_end_stream() {
+            request.came_whole();
+        }
+        Self { body, request }
+    }
+}
+
+impl Body for Arriving {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        match &frame {
+            Poll::Ready(Some(Ok(_))) if !self.body.is_end_stream() => self.request.sent_a_part(),
+            Poll::Ready(_) => self.request.came_whole(),
+            Poll::Pending => {}
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Arriving {
+    /// Whoever answers the request reads no more of it.
+    fn drop(&mut self) {
+        self.request.came_whole();
+    }
+}
