@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
+use postrider_seams::is_exhausted;
 use postrider_seams::store::{Class, Error};
 use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError};
 
@@ -44,7 +45,9 @@ pub fn classify(place: &Place, doing: &str, cause: sqlx::Error) -> Error {
 
 fn class(cause: &sqlx::Error) -> Class {
     match cause {
-        sqlx::Error::Database(_) => number(cause).map_or(Class::Permanent, number_class),
+        sqlx::Error::Database(inner) => {
+            number(cause).map_or(Class::Permanent, |number| number_class(number, inner.message()))
+        }
         sqlx::Error::Io(_)
         | sqlx::Error::Protocol(_)
         | sqlx::Error::PoolTimedOut
@@ -56,22 +59,35 @@ fn class(cause: &sqlx::Error) -> Class {
     }
 }
 
-fn number_class(number: u16) -> Class {
+fn number_class(number: u16, message: &str) -> Class {
     match number {
         // Access denied (user, database, table, column, privilege), host not allowed, login method not supported.
         1044 | 1045 | 1130 | 1142 | 1143 | 1227 | 1251 | 1698
         // Unknown database, table, column, function; a view that lost its table.
         | 1049 | 1054 | 1146 | 1305 | 1356 => Class::Misconfigured,
-        // A read-only server or session: during a fail-over the old primary becomes a replica before the address changes.
-        1290 | 1792 | 1836
+        // During a fail-over the old primary becomes a replica before the address changes.
+        number if is_read_only_number(number) => Class::Transient,
         // Lock wait, deadlock, changed since it was read.
-        | 1205 | 1213 | 1020
+        1205 | 1213 | 1020
         // Too many connections, shutdown, killed, interrupted, time limit, network trouble as the server saw it.
         | 1040 | 1203 | 1226 | 1053 | 1077 | 1079 | 1152 | 1158..=1161 | 1184 | 1317 | 1927 | 1969 | 3024 | 4031
-        // Disk or table full.
-        | 1021 | 1114 => Class::Transient,
+        // Out of memory (for the server, for a sort), of threads, of file descriptors or disk space; table full.
+        | 1037 | 1038 | 1041 | 1135 | 1021 | 1114 => Class::Transient,
+        // A file of the server that can't be opened, written or read, where the cause is a lack of resources.
+        1016 | 1026 | 1030 if errno(message).is_some_and(is_want) => Class::Transient,
         _ => Class::Permanent,
     }
+}
+
+/// The operating system's error in the text of a server's error: `(errno: 24 "Too many open files")`, `Got error 28`.
+fn errno(message: &str) -> Option<i32> {
+    let (_, rest) = message.split_once("errno: ").or_else(|| message.split_once("Got error "))?;
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// Is it for want of memory, of descriptors, or of disk space (ENOSPC)?
+fn is_want(errno: i32) -> bool {
+    errno == 28 || is_exhausted(&std::io::Error::from_raw_os_error(errno))
 }
 
 fn advice(cause: &sqlx::Error) -> Option<&'static str> {
@@ -87,7 +103,7 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
         1045 | 1698 => Some("check user and password in the store's URL"),
         1049 => Some("create the database, or correct its name in the store's URL"),
         1044 | 1142 | 1143 | 1227 => Some("grant it to this user"),
-        1290 | 1792 | 1836 => Some(
+        number if is_read_only_number(number) => Some(
             "this server is read-only: a replica, or a primary during a fail-over; the store needs the primary",
         ),
         _ => None,
@@ -110,9 +126,19 @@ pub fn no_answer(within: Duration) -> sqlx::Error {
 /// it has become read-only: the next one may lead to a server that is not.
 pub fn leaves_the_session(cause: &sqlx::Error) -> bool {
     let is_lost = |number| {
-        matches!(number, 1053 | 1077 | 1079 | 1152 | 1158..=1161 | 1184 | 1290 | 1792 | 1836 | 1927 | 4031)
+        matches!(number, 1053 | 1077 | 1079 | 1152 | 1158..=1161 | 1184 | 1927 | 4031)
+            || is_read_only_number(number)
     };
     number(cause).is_some_and(|number| !is_lost(number))
+}
+
+/// Is the server read-only: a replica, or a primary during a fail-over?
+pub fn is_read_only(cause: &sqlx::Error) -> bool {
+    number(cause).is_some_and(is_read_only_number)
+}
+
+fn is_read_only_number(number: u16) -> bool {
+    matches!(number, 1290 | 1792 | 1836)
 }
 
 /// Is the server about to accept connections, as far as can be seen?
@@ -131,4 +157,34 @@ pub fn is_collision(cause: &sqlx::Error) -> bool {
 /// Is it a table that is not there?
 pub fn is_missing_table(cause: &sqlx::Error) -> bool {
     number(cause) == Some(1146)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_only_server_is_away_and_its_sessions_are_lost() {
+        for number in [1290, 1792, 1836] {
+            assert_eq!(number_class(number, ""), Class::Transient, "{number}");
+            assert!(is_read_only_number(number), "{number}");
+        }
+    }
+
+    #[test]
+    fn a_server_without_resources_is_away() {
+        for number in [1021, 1037, 1038, 1041, 1114, 1135] {
+            assert_eq!(number_class(number, ""), Class::Transient, "{number}");
+        }
+        for (number, message) in [
+            (1016, "Can't open file: './d/t.ibd' (errno: 24 - Too many open files)"),
+            (1016, "Can't open file: './d/t.frm' (errno: 24 \"Too many open files\")"),
+            (1026, "Error writing file '/tmp/ML4' (errno: 28 \"No space left on device\")"),
+            (1030, "Got error 28 \"No space left on device\" from storage engine InnoDB"),
+        ] {
+            assert_eq!(number_class(number, message), Class::Transient, "{message}");
+        }
+        let missing = "Can't open file: './d/t.ibd' (errno: 2 - No such file or directory)";
+        assert_eq!(number_class(1016, missing), Class::Permanent, "no wait will bring the file back");
+    }
 }

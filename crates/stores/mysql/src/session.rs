@@ -59,6 +59,10 @@ impl Connect for Connector {
         error::leaves_the_session(error)
     }
 
+    fn concerns_all(&self, error: &sqlx::Error) -> bool {
+        error::is_read_only(error)
+    }
+
     fn is_clean(&self, connection: &MySqlConnection) -> bool {
         !connection.is_in_transaction()
     }

@@ -122,6 +122,11 @@ pub fn leaves_the_session(cause: &sqlx::Error) -> bool {
     code(cause).is_some_and(|code| !is_lost(&code))
 }
 
+/// Is the server read-only: a replica, or a primary during a fail-over?
+pub fn is_read_only(cause: &sqlx::Error) -> bool {
+    code(cause).as_deref() == Some("25006")
+}
+
 /// Is the server about to accept connections, as far as can be seen?
 pub fn is_starting(cause: &sqlx::Error) -> bool {
     match cause {

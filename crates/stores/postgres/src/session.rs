@@ -165,6 +165,10 @@ impl Connect for Connector {
         error::leaves_the_session(error)
     }
 
+    fn concerns_all(&self, error: &sqlx::Error) -> bool {
+        error::is_read_only(error)
+    }
+
     fn is_clean(&self, connection: &PgConnection) -> bool {
         !connection.is_in_transaction()
     }

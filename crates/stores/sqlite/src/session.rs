@@ -28,6 +28,10 @@ impl Connect for Connector {
         error::leaves_the_session(error)
     }
 
+    fn concerns_all(&self, _: &sqlx::Error) -> bool {
+        false
+    }
+
     fn is_clean(&self, connection: &SqliteConnection) -> bool {
         !connection.is_in_transaction()
     }

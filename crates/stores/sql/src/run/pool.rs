@@ -7,7 +7,8 @@
 //!
 //! A missed deadline says that the peer may be gone, and then every other open connection may lead nowhere as well.
 //! So all of them are *suspect* from then on: idle ones are dropped instead of tried one after the other, and those in
-//! use no longer count against the pool's size.
+//! use no longer count against the pool's size. The same holds when a server has become read-only: after a fail-over the
+//! sessions on the old primary are as read-only as the one that found out.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,6 +35,9 @@ pub trait Connect: Send + Sync + 'static {
 
     /// Is the connection as good as before after this failure of a statement?
     fn survives(&self, error: &Self::Error) -> bool;
+
+    /// Does this failure concern every open connection, not only the one that reported it?
+    fn concerns_all(&self, error: &Self::Error) -> bool;
 
     /// Is no transaction open on it?
     fn is_clean(&self, connection: &Self::Connection) -> bool;
@@ -70,7 +74,7 @@ struct Inner<C: Connect> {
     limits: Limits,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Idle<C::Connection>>>,
-    /// Grows by one with each missed deadline.
+    /// Grows by one with each missed deadline, and with each failure that concerns all connections.
     suspicion: watch::Sender<u64>,
 }
 
@@ -233,7 +237,11 @@ impl<C: Connect> Lease<C> {
     pub fn end<T>(self, outcome: Result<T, C::Error>) -> Result<T, C::Error> {
         let inner = &self.pool.0;
         let survives = outcome.as_ref().err().is_none_or(|error| inner.connect.survives(error));
+        let concerns_all = outcome.as_ref().err().is_some_and(|error| inner.connect.concerns_all(error));
         let Self { pool, live, permit } = self;
+        if concerns_all {
+            pool.suspect(live.generation);
+        }
         if survives && pool.0.is_usable(&live) && pool.0.connect.is_clean(&live.connection) {
             pool.0.idle().push(Idle { live, since: Instant::now() });
         }

@@ -26,6 +26,7 @@ impl Drop for Line {
 enum Failure {
     Statement,
     Lost,
+    ReadOnly,
     Refused,
     NoConnection,
     NoAnswer,
@@ -51,6 +52,10 @@ impl Connect for Fake {
 
     fn survives(&self, error: &Failure) -> bool {
         *error == Failure::Statement
+    }
+
+    fn concerns_all(&self, error: &Failure) -> bool {
+        *error == Failure::ReadOnly
     }
 
     fn is_clean(&self, connection: &Line) -> bool {
@@ -133,6 +138,21 @@ async fn a_missed_deadline_drops_idle_connections_too() {
     assert_eq!(hang(&pool, SHORT).await, Err(Failure::NoAnswer));
     assert_eq!(begun.elapsed(), SHORT);
     assert_eq!(call(&pool, Ok(())).await.0, 3, "the idle one is as suspect as the one that hung");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_only_session_takes_all_others_with_it() {
+    let pool = pool(8);
+    let mut leases = Vec::new();
+    for _ in 0..8 {
+        leases.push(pool.acquire().await.expect("a connection"));
+    }
+    for lease in leases {
+        lease.end(Ok(())).expect("it ends well");
+    }
+    assert_eq!(call(&pool, Err(Failure::ReadOnly)).await.1, Err(Failure::ReadOnly));
+    assert_eq!(call(&pool, Ok(())).await, (9, Ok(())), "none of the other seven is tried");
+    assert_eq!(pool.connector().open.load(SeqCst), 1);
 }
 
 #[tokio::test(start_paused = true)]
