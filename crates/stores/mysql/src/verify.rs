@@ -27,6 +27,7 @@ impl MysqlTable {
         let facts = Facts {
             hazards: self.opened.hazards(&patient, &constraints).await?,
             server: format!("{name} {version}"),
+            write_refusal: self.opened.write_refusal(&self.database).await,
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&patient).await?,

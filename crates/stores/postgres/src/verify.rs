@@ -32,6 +32,7 @@ impl PostgresTable {
         let facts = Facts {
             hazards,
             server: self.server().await?,
+            write_refusal: self.opened.write_refusal(&self.database).await,
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&patient).await?,

@@ -30,6 +30,7 @@ pub mod suppressions;
 mod sweep;
 mod unreadable;
 pub mod verify;
+mod writable;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

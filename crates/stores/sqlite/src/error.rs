@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use postrider_seams::is_exhausted;
 use postrider_seams::store::{Class, Error};
 
 /// The file.
@@ -63,6 +64,7 @@ fn class(cause: &sqlx::Error) -> Class {
             | code::PROTOCOL
             | code::SCHEMA,
         ) => Class::Transient,
+        Some(code::CANTOPEN) if is_out_of_descriptors() => Class::Transient,
         Some(code::PERM | code::READONLY | code::CORRUPT | code::CANTOPEN | code::NOTADB) => {
             Class::Misconfigured
         }
@@ -82,6 +84,9 @@ fn class(cause: &sqlx::Error) -> Class {
 
 fn advice(cause: &sqlx::Error) -> Option<&'static str> {
     match primary(cause)? {
+        code::CANTOPEN if is_out_of_descriptors() => {
+            Some("the process has no file descriptor left: raise its limit (LimitNOFILE, ulimit -n)")
+        }
         code::CANTOPEN => Some(
             "is the path right, and may this user read and write the file and its folder? `postrider migrate` makes \
              a file that is missing",
@@ -91,10 +96,16 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
         }
         code::NOTADB => Some("this file is not a SQLite database"),
         code::FULL => Some("the disk is full"),
+        code::IOERR => Some("is the disk full, or does it fail?"),
         code::BUSY | code::LOCKED => Some("another process holds a lock on the file"),
         code::ERROR if is_missing(cause) => Some("run `postrider migrate`"),
         _ => None,
     }
+}
+
+/// The driver does not pass on why a file could not be opened, so another one is opened to see.
+fn is_out_of_descriptors() -> bool {
+    std::fs::File::open("/dev/null").is_err_and(|cause| is_exhausted(&cause))
 }
 
 fn primary(cause: &sqlx::Error) -> Option<u32> {

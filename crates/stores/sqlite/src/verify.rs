@@ -1,5 +1,8 @@
 //! Compares table and contract, and asks the planner about the claim.
 
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
 use postrider_seams::inspect::Finding;
 use postrider_seams::migrate::Options;
 use postrider_seams::row::Value;
@@ -12,6 +15,9 @@ use postrider_sql::{Dialect, Script, Step, Yields};
 use crate::shape;
 use crate::store::SqliteTable;
 
+/// What the write-ahead log should at least be able to grow by.
+const ROOM: usize = 64 << 10;
+
 impl SqliteTable {
     pub(crate) async fn verified(&self) -> Result<Vec<Finding>, Error> {
         let version = self.database.ask("read the version", "SELECT sqlite_version()", Vec::new()).await?;
@@ -20,6 +26,7 @@ impl SqliteTable {
         let facts = Facts {
             hazards: self.opened.hazards(&self.database, &constraints).await?,
             server: format!("SQLite {}", version.as_ref().and_then(Value::as_text).unwrap_or_default()),
+            write_refusal: self.write_refusal().await,
             claim_scan: self.claim_scan().await?,
             missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&self.database).await?,
@@ -28,6 +35,23 @@ impl SqliteTable {
             own_tables: shape::own_tables(&self.database).await?,
         };
         Ok(self.opened.findings(Dialect::Sqlite, &facts))
+    }
+
+    /// Why nothing can be written. The write-ahead log may have room on a disk that is full, so that a small write
+    /// still succeeds: what counts is whether the log can grow.
+    async fn write_refusal(&self) -> Option<String> {
+        let refused = self.opened.write_refusal(&self.database).await;
+        if refused.is_some() {
+            return refused;
+        }
+        let scratch = scratch_file(&self.database.file, &self.database.instance);
+        let written = tokio::task::spawn_blocking(move || write_and_remove(&scratch)).await.ok()?;
+        let cause = written.err().filter(|cause| is_disk_failure(cause.kind()))?;
+        let place = &self.database.place;
+        Some(format!(
+            "{place}: the disk is full or can't be written ({cause}): less than {} KiB are free",
+            ROOM >> 10
+        ))
     }
 
     /// How the claim's plan falls short, if it does. Its first step picks the rows.
@@ -67,4 +91,24 @@ impl SqliteTable {
         }
         Ok(None)
     }
+}
+
+/// Beside the file, where its log is; SQLite itself names companions in this way.
+fn scratch_file(file: &Path, instance: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(format!("-check-{instance}"));
+    PathBuf::from(name)
+}
+
+/// Some file systems find out only on the way to the disk that there is no room.
+fn write_and_remove(path: &Path) -> io::Result<()> {
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
+    let written = file.write_all(&[0; ROOM]).and_then(|()| file.sync_data());
+    std::fs::remove_file(path)?;
+    written
+}
+
+/// A folder that this user may not write is not meant: the file and its companions may be there already.
+fn is_disk_failure(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem)
 }

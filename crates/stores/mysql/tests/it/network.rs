@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_contract::Transition;
-use postrider_seams::inspect::Inspect as _;
+use postrider_seams::inspect::{Inspect as _, Level};
 use postrider_seams::row::Claimed;
 use postrider_seams::store::{Class, Held, Store as _, Want};
 use postrider_services::{NewConnections, Proxy};
@@ -139,7 +139,7 @@ async fn a_server_that_is_read_only_is_away_and_its_sessions_are_replaced() {
     }
     let proxy = Proxy::start(([127, 0, 0, 1], own.port()).into()).expect("a proxy");
     let url = format!("mysql://plain:p@127.0.0.1:{}/d", proxy.port());
-    let database = Database::connect(&Settings::new(url)).expect("settings");
+    let database = Database::connect(&Settings::new(&url)).expect("settings");
     let migration = database.migration(contract("mail_outbox"));
     postrider_seams::migrate::Migrate::apply(&*migration, postrider_seams::migrate::Options::default())
         .await
@@ -158,8 +158,25 @@ async fn a_server_that_is_read_only_is_away_and_its_sessions_are_replaced() {
         assert!(error.class == Class::Transient && error.message.contains("1290"), "{error}");
         assert!(proxy.accepted() >= opened + tries - 1, "a read-only session is not used again");
     }
+    let findings = store.verify().await.expect("check runs on a replica");
+    let refused = findings.iter().find(|finding| finding.level == Level::Error).expect("it can't run there");
+    assert!(refused.text.contains("read-only: a replica"), "{}", refused.text);
     root.execute("SET GLOBAL read_only = 0").await.expect("writable");
     let back = Instant::now();
-    assert_eq!(claimed_again(&store, 10).await.len(), 1);
+    let claimed = claimed_again(&store, 10).await;
+    assert_eq!(claimed.len(), 1);
     assert!(back.elapsed() < GOES_ON, "{:?}", back.elapsed());
+
+    // Sessions on the old primary stay read-only; only new ones reach the new primary.
+    root.execute("SET GLOBAL tx_read_only = 1").await.expect("read-only sessions");
+    let database = Database::connect(&Settings::new(url)).expect("settings");
+    let stale = database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open");
+    let before = proxy.open();
+    fill(&stale).await;
+    assert!(proxy.open() >= before + 3, "several stale sessions: {}", proxy.open());
+    root.execute("SET GLOBAL tx_read_only = 0").await.expect("writable sessions");
+    let moves: Vec<_> = claimed.iter().map(|row| settlement(&row.lease, Transition::Delivered)).collect();
+    let error = stale.settle(&moves).await.expect_err("a stale session");
+    assert!(error.class == Class::Transient && error.message.contains("1792"), "{error}");
+    assert_eq!(stale.settle(&moves).await.expect("a new session"), [Held::Held]);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postrider_contract::Transition;
-use postrider_seams::inspect::Inspect as _;
+use postrider_seams::inspect::{Inspect as _, Level};
 use postrider_seams::row::Claimed;
 use postrider_seams::store::{Class, Held, Store as _, Want};
 use postrider_services::{NewConnections, Proxy};
@@ -28,6 +28,10 @@ fn proxied(server: &Server) -> (Proxy, String) {
 
 async fn opened(server: &Server, url: &str) -> Arc<PostgresStore> {
     server.mail_store().await;
+    opened_as_is(url).await
+}
+
+async fn opened_as_is(url: &str) -> Arc<PostgresStore> {
     let database = Database::connect(&Settings::new(url)).expect("settings");
     database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open")
 }
@@ -144,6 +148,31 @@ async fn sessions_that_are_read_only_are_away_and_are_replaced() {
         assert_eq!(claimed_again(&store, 10).await.len(), 2);
         assert!(back.elapsed() < GOES_ON, "{:?}", back.elapsed());
         assert!(proxy.accepted() > opened, "a read-only session is not used again");
+    })
+    .await;
+}
+
+/// Sessions on the old primary stay read-only; only new ones reach the new primary.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_read_only_session_takes_all_stale_ones_with_it() {
+    with_database(|server| async move {
+        let (proxy, url) = proxied(&server);
+        server.mail_store().await;
+        server.insert_mails(2).await;
+        let name = server.text("SELECT current_database()").await.expect("a name");
+        server.run(&format!("ALTER DATABASE {name} SET default_transaction_read_only = on")).await;
+        let store = opened_as_is(&url).await;
+        fill(&store).await;
+        let findings = store.verify().await.expect("check runs on a replica");
+        let refused =
+            findings.iter().find(|finding| finding.level == Level::Error).expect("it can't run there");
+        assert!(refused.text.contains("read-only: a replica"), "{}", refused.text);
+        fill(&store).await;
+        assert!(proxy.open() >= 4, "several stale sessions: {}", proxy.open());
+        server.run(&format!("ALTER DATABASE {name} RESET default_transaction_read_only")).await;
+        let error = store.claim(&Want { limit: 10 }).await.expect_err("a stale session");
+        assert!(error.message.contains("25006"), "{error}");
+        assert_eq!(store.claim(&Want { limit: 10 }).await.expect("a new session").len(), 2);
     })
     .await;
 }

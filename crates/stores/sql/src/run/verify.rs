@@ -13,6 +13,8 @@ use crate::{Dialect, own};
 pub struct Facts {
     /// `PostgreSQL 15.18`.
     pub server: String,
+    /// Why nothing can be written: a read-only server or file, a full disk.
+    pub write_refusal: Option<String>,
     /// How the plan of the claim falls short; `None` where it reads an index in the claim's own order.
     pub claim_scan: Option<String>,
     /// DDL that is missing, as `migrate` would run it.
@@ -33,6 +35,11 @@ impl Opened {
     /// Everything that `check` says of this lane's table.
     pub fn findings(&self, dialect: Dialect, facts: &Facts) -> Vec<Finding> {
         let mut findings = vec![ok(format!("{}; sessions in UTC, {}", facts.server, isolation(dialect)))];
+        findings.extend(facts.write_refusal.iter().map(|why| Finding {
+            level: Level::Error,
+            text: format!("nothing can be written: {why}"),
+            mend: None,
+        }));
         findings.push(ok(format!("claims are exclusive: {}", exclusion(dialect))));
         findings.extend(self.fence_findings(dialect));
         findings.push(self.lease_finding());

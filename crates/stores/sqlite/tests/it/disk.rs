@@ -4,9 +4,13 @@ use std::path::Path;
 use std::process::Command;
 
 use postrider_contract::Transition;
+use postrider_seams::inspect::{Inspect as _, Level};
+use postrider_seams::migrate::{Migrate as _, Options};
 use postrider_seams::store::{Class, Held, Store as _, Want};
 
-use crate::file::{File, settlement};
+use postrider_store_sqlite::{Database, Settings, SqliteStore};
+
+use crate::file::{File, contract, settlement};
 
 /// A file system of so many bytes, unmounted however the test ends.
 struct SmallDisk<'a>(&'a Path);
@@ -38,6 +42,12 @@ impl<'a> SmallDisk<'a> {
         assert!(size > 0);
     }
 
+    fn remount(&self, how: &str) {
+        let options = format!("remount,{how}");
+        let mounted = Command::new("mount").args(["-o", &options]).arg(self.0).output().expect("mount runs");
+        assert!(mounted.status.success(), "{}", String::from_utf8_lossy(&mounted.stderr));
+    }
+
     fn free(&self) {
         std::fs::remove_file(self.0.join("filler")).expect("the filler goes");
     }
@@ -48,6 +58,83 @@ impl Drop for SmallDisk<'_> {
         // Connections may still be open: detached, it goes with the last of them.
         Command::new("umount").arg("--lazy").arg(self.0).status().ok();
     }
+}
+
+/// What `check` says of a store that was opened before something happened, and of one that is opened now.
+async fn refusals(file: &File, open: &SqliteStore) -> [String; 2] {
+    let database = Database::connect(&Settings { create: false, ..file.settings() }).expect("settings");
+    let fresh = async {
+        let store = database.open(contract("mail_outbox"), "dispatch", "test").await?;
+        store.verify().await
+    };
+    [open.verify().await, fresh.await].map(|verified| match verified {
+        Err(error) => error.message,
+        Ok(findings) => {
+            let errors = findings.into_iter().filter(|finding| finding.level == Level::Error);
+            errors.map(|finding| finding.text).collect()
+        }
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_reports_a_full_disk() {
+    let file = File::new();
+    let disk = SmallDisk::mount(file.folder.path(), 16 << 20);
+    let store = file.mail_store().await;
+    assert_eq!(refusals(&file, &store).await, ["", ""]);
+    disk.fill();
+    for refusal in refusals(&file, &store).await {
+        assert!(refusal.contains("the disk is full"), "{refusal}");
+    }
+    disk.free();
+    assert_eq!(refusals(&file, &store).await, ["", ""], "nothing is left behind");
+    file.sql.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_reports_a_file_that_can_only_be_read() {
+    let file = File::new();
+    let disk = SmallDisk::mount(file.folder.path(), 16 << 20);
+    let made = file.database();
+    made.migration(contract("mail_outbox")).apply(Options::default()).await.expect("migrate");
+    made.close().await;
+    disk.remount("ro");
+    let database = Database::connect(&Settings { create: false, ..file.settings() }).expect("settings");
+    let refusal = match database.open(contract("mail_outbox"), "dispatch", "test").await {
+        Err(error) => error.message,
+        Ok(store) => refusals(&file, &store).await.concat(),
+    };
+    assert!(refusal.contains("may this user read and write"), "{refusal}");
+    file.sql.close().await;
+}
+
+/// Runs itself again in a process that may open few files.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_without_descriptors_is_away() {
+    const CHILD: &str = "POSTRIDER_TEST_FEW_DESCRIPTORS";
+    if std::env::var_os(CHILD).is_none() {
+        let script =
+            "ulimit -n 64; exec \"$0\" --exact disk::a_process_without_descriptors_is_away --nocapture";
+        let program = std::env::current_exe().expect("this program");
+        let ran =
+            Command::new("sh").args(["-c", script]).arg(program).env(CHILD, "1").output().expect("sh runs");
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        assert!(String::from_utf8_lossy(&ran.stdout).contains("1 passed"), "the test was run");
+        return;
+    }
+    let file = File::new();
+    drop(file.mail_store().await);
+    let database = file.database();
+    let mut taken = Vec::new();
+    while let Ok(one) = std::fs::File::open("/dev/null") {
+        taken.push(one);
+    }
+    let opened = database.open(contract("mail_outbox"), "dispatch", "test").await;
+    drop(taken);
+    let error = opened.err().expect("no file can be opened");
+    assert_eq!(error.class, Class::Transient, "{error}");
+    assert!(error.message.contains("file descriptor"), "{error}");
+    database.open(contract("mail_outbox"), "dispatch", "test").await.expect("there are descriptors again");
 }
 
 #[tokio::test(flavor = "multi_thread")]
