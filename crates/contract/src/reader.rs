@@ -9,6 +9,12 @@ use crate::raw::{Entry, Node, Place, Raw};
 use crate::words;
 use crate::{Layer, Literal};
 
+#[cfg(test)]
+thread_local! {
+    /// Every key that was asked for, so that a test can compare the list of keys with them.
+    pub(crate) static ASKED: RefCell<std::collections::BTreeSet<String>> = RefCell::default();
+}
+
 /// Collects mistakes, and knows where each key stands.
 pub(crate) struct Log<'a> {
     file: &'a str,
@@ -148,6 +154,8 @@ impl<'a> Scope<'a> {
 
     /// The value under `key`, if it is there.
     pub fn get(&self, key: &'static str) -> Option<Item<'a>> {
+        #[cfg(test)]
+        ASKED.with_borrow_mut(|asked| asked.insert(join(&self.path, key)));
         self.known.borrow_mut().push(key);
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
         Some(Item { log: self.log, path: join(&self.path, key), node: &entry.node })

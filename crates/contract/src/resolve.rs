@@ -195,7 +195,7 @@ impl Contract {
         let since = [Role::Attempted, Role::Updated, Role::ClaimedAt];
         self.due.after = self.due.after.or(since.into_iter().find(|role| self.columns.get(*role).is_some()));
         if self.due.defer == Defer::Due {
-            self.due.defer = Defer::Memory;
+            self.due.defer = Defer::None;
         }
         for stage in &mut self.stages {
             match &mut stage.retry_rule.schedule {

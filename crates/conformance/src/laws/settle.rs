@@ -86,7 +86,7 @@ pub(crate) async fn release_is_free(trial: &Trial) {
 }
 
 pub(crate) async fn deferral_waits(trial: &Trial) {
-    if trial.subject.contract.due.defer == Defer::Memory {
+    if trial.subject.contract.due.defer == Defer::None {
         return;
     }
     let worker = trial.worker("a").await;

@@ -30,15 +30,15 @@ pub enum DueNull {
     Never,
 }
 
-/// Where "not before T" is kept.
+/// Where a row that is put off keeps "not before T".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defer {
     /// In the due column.
     Due,
     /// As a lock that runs out at T.
     Lease,
-    /// In the worker's memory: lost with it.
-    Memory,
+    /// Nowhere: the row is due again at once.
+    None,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::raw::Raw;
 use crate::reader::{Item, Scope};
 use crate::{Claim, Columns, Defer, Due, DueNull, Group, Hold, Literal, OnError, Order, Pool, Role, Wish};
 
@@ -15,8 +16,8 @@ const HOLDS: [(&str, Hold); 4] =
 
 pub(super) fn due(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Due {
     let has_column = columns.get(Role::Due).is_some();
-    let defer = if has_column { Defer::Due } else { Defer::Memory };
-    let mut due = Due { null: DueNull::Never, after: None, wish: None, defer };
+    let by_default = if has_column { Defer::Due } else { Defer::None };
+    let mut due = Due { null: DueNull::Never, after: None, wish: None, defer: by_default };
     let Some(scope) = scope.scope("due") else { return due };
     if let Some(null) =
         scope.get("null").and_then(|item| item.choice(&[("now", DueNull::Now), ("never", DueNull::Never)]))
@@ -25,12 +26,23 @@ pub(super) fn due(scope: &Scope<'_>, names: &Names, columns: &Columns) -> Due {
     }
     due.after = scope.get("after").and_then(|item| role(&item));
     due.wish = scope.get("wish").and_then(|item| wish(&item, names, columns));
-    let defers = [("due", Defer::Due), ("lease", Defer::Lease), ("memory", Defer::Memory)];
-    if let Some(defer) = scope.get("defer").and_then(|item| item.choice(&defers)) {
-        due.defer = defer;
+    if let Some(kept) = scope.get("defer").and_then(|item| defer(&item)) {
+        due.defer = kept;
     }
     scope.finish();
     due
+}
+
+/// Earlier versions called it `memory`, and nothing was remembered there either.
+fn defer(item: &Item<'_>) -> Option<Defer> {
+    if matches!(&item.node.value, Raw::Text(text) if text == "memory") {
+        item.wrong(
+            "\"memory\" is now called \"none\"",
+            "write defer = \"none\": the row is due again at once",
+        );
+        return None;
+    }
+    item.choice(&[("due", Defer::Due), ("lease", Defer::Lease), ("none", Defer::None)])
 }
 
 /// `role_or_column.member`.

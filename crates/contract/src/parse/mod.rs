@@ -11,6 +11,8 @@ mod schedule;
 mod stages;
 mod states;
 mod tallies;
+#[cfg(test)]
+mod tests;
 
 use toml::de::DeTable;
 

@@ -120,10 +120,10 @@ impl Proof<'_> {
                 if !self.keeps_time() || !claims {
                     let what =
                         "needs a claimed state and claimed_at or lease_until to keep \"not before\" in";
-                    self.log.key("due.defer", what, "write \"due\" or \"memory\"");
+                    self.log.key("due.defer", what, "write \"due\" or \"none\"");
                 }
             }
-            Defer::Due | Defer::Memory => {}
+            Defer::Due | Defer::None => {}
         }
     }
 

@@ -60,6 +60,13 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
         "lease.by",
         "\"exclusive\" is not supported: a lock alone does not keep a stale worker from settling rows; write \"time\"",
     ),
+    (
+        "open_event_notifications",
+        "defer  = \"lease\"",
+        "defer = \"memory\"",
+        "due.defer",
+        "\"memory\" is now called \"none\"; write defer = \"none\"",
+    ),
     ("mail_outbox", "composer = \"email\"", "", "stage.dispatch.composer", "is required"),
     (
         "mail_outbox",

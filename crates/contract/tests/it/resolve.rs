@@ -59,7 +59,7 @@ const SEED_EMAILS: &str = "id status eml_file_path payload_file_path reason vers
 fn e08_without_a_due_column_the_last_change_counts_and_the_counter_tells_spent_callbacks() {
     let contract = builtin("emails").resolve(&columns(&format!("{SEED_EMAILS} attempts"))).expect("enough");
     assert_eq!(contract.due.after, Some(Role::Updated));
-    assert_eq!(contract.due.defer, Defer::Memory);
+    assert_eq!(contract.due.defer, Defer::None);
     assert_eq!(contract.counted_history(), None);
     assert_eq!(contract.state_named("SENT_SILENT"), None);
     for (stage, state) in [("sent_callback", "SENT"), ("failed_callback", "FAILED")] {

@@ -204,7 +204,10 @@ impl Draft<'_> {
             .column
             .and_then(|column| column::time(table.dialect, table.contract.table.time, column).ok());
         match (form, target.column) {
-            (Some(_), Some(column)) if !target.effect => table.moment(&column.name, &Shift::NOW),
+            // A column without a role is no time to us, whatever its type: its form is guessed as an effect's is.
+            (Some(_), Some(column)) if !target.effect && table.time(&column.name).is_some() => {
+                table.moment(&column.name, &Shift::NOW)
+            }
             (form, _) => table.now_as(form.unwrap_or(Time::Zoned { digits: 6 })),
         }
     }

@@ -1,0 +1,76 @@
+//! Is every key of the language in the list of keys (tests/keys/keys.toml), whose effects the SQL crate's tests prove?
+
+use std::collections::BTreeSet;
+
+use crate::reader::ASKED;
+use crate::{Contract, Layer, Role};
+
+const BASE: &str = include_str!("../../tests/keys/base.toml");
+const KEYS: &str = include_str!("../../tests/keys/keys.toml");
+
+/// Tables whose keys are names of users, and lists whose elements have names.
+const NAMED: [&str; 19] = [
+    "stage",
+    "sweep",
+    "effect",
+    "join",
+    "count",
+    "states",
+    "states.*",
+    "retention",
+    "write",
+    "write.*",
+    "effect.*.values",
+    "effect.*.values.*.json",
+    "write.*.*.json",
+    "sweep.*.write",
+    "sweep.*.write.*.json",
+    "retry.named",
+    "stage.*.retry.named",
+    "claim.where",
+    "settings",
+];
+
+/// `stage.run.ready` is `stage.*.ready`.
+fn general(path: &str) -> String {
+    let mut found = String::new();
+    for part in path.split('.') {
+        let part = if NAMED.contains(&found.as_str()) { "*" } else { part };
+        found = crate::reader::join(&found, part);
+    }
+    found
+}
+
+/// What a stage may say for itself is the same key as at the top.
+fn at_the_top(key: &str) -> String {
+    let inner = key.strip_prefix("stage.*.").unwrap_or_default();
+    let shared = ["attempts", "lease", "retry"];
+    let is_shared = shared.iter().any(|table| inner == *table || inner.starts_with(&format!("{table}.")));
+    if is_shared && !["retry", "retry.to"].contains(&inner) { inner.to_owned() } else { key.to_owned() }
+}
+
+#[test]
+fn every_key_that_is_read_is_in_the_list_of_keys() {
+    let keys: toml::Table = KEYS.parse().unwrap();
+    ASKED.with_borrow_mut(BTreeSet::clear);
+    for (key, values) in &keys {
+        for value in ["one", "two"] {
+            let layers: Vec<Layer> = ["with", value]
+                .iter()
+                .filter_map(|name| values.get(name)?.as_str())
+                .map(|text| Layer::new("keys.toml", key, text.parse().unwrap()))
+                .collect();
+            // Right or wrong, it asks for its keys.
+            let _ = Contract::parse_with("base.toml", BASE, &layers);
+        }
+    }
+    let asked = ASKED.with_borrow(BTreeSet::clone);
+    let mut asked: BTreeSet<String> = asked.iter().map(|path| at_the_top(&general(path))).collect();
+    let roles = Role::ALL.iter().filter(|role| **role != Role::Id);
+    asked.extend(roles.map(|role| format!("columns.{role}")));
+    let listed: BTreeSet<String> = keys.keys().cloned().collect();
+    let missing: Vec<&String> = asked.difference(&listed).collect();
+    assert!(missing.is_empty(), "keys.toml lacks {missing:?}: add two values that differ in something");
+    let unknown: Vec<&String> = listed.difference(&asked).collect();
+    assert!(unknown.is_empty(), "nothing asks for {unknown:?}");
+}
