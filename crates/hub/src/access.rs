@@ -15,7 +15,7 @@ pub(crate) use key::hex;
 pub use key::{ApiKey, ClientId, NewKey, REQUESTED, ShownKey};
 pub use session::{Session, SignedIn};
 
-/// What a key may do. Each role may do what those before it may.
+/// What an API key may do. Each role includes the roles before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -23,9 +23,9 @@ pub enum Role {
     Viewer,
     /// Creates jobs, events and e-mails.
     Producer,
-    /// Retries, cancels, completes, replays, pauses; keeps subscriptions, pools and schemas.
+    /// Retries, cancels, completes, replays, pauses; manages subscriptions, pools and schemas.
     Operator,
-    /// Keeps service accounts and keys; reads the audit log.
+    /// Manages service accounts and keys; reads the audit log.
     Admin,
 }
 

@@ -14,6 +14,8 @@ pub use change::{AccountChange, AllowedHost, NewAccount, NewCredentials, NewRole
 pub use reseal::Resealed;
 pub use view::{RoleAssignment, ServiceAccount, WebhookCredentials};
 
+/// How webhook requests are authenticated: `BEARER` sends `Authorization: Bearer TOKEN`, `BASIC` sends
+/// `user:password` in base64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum WebhookAuthType {
@@ -23,6 +25,7 @@ pub enum WebhookAuthType {
     Basic,
 }
 
+/// How webhook requests are signed: as Standard Webhooks, with HMAC-SHA256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub enum SignatureAlgorithm {
     #[default]

@@ -28,22 +28,29 @@ const SHEET: Sheet = Sheet {
     ],
 };
 
-/// One line of the audit log.
+/// One entry of the audit log.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEntry {
+    /// Id of the entry.
     pub id: String,
+    /// When the change was made.
     pub at: Option<Moment>,
-    /// The key that asked; none: Postrider itself.
+    /// Id of the API key that made the change. Null: Postrider itself, or the command line.
     pub key_id: Option<String>,
+    /// Name of the API key at that time.
     pub key_name: Option<String>,
+    /// Role of the API key at that time.
     pub role: Option<String>,
-    /// `create`, `retry`, `cancel`, `pause`, …
+    /// What was done: `create`, `retry`, `cancel`, `pause`, …
     pub action: String,
-    /// `dispatchJob`, `subscription`, `lane`, …
+    /// What kind of thing was changed: `dispatchJob`, `subscription`, `lane`, …
     pub entity: String,
+    /// Id of what was changed; the name of a lane.
     pub entity_id: String,
+    /// Client that it belongs to. Null: no client, or several.
     pub client_id: Option<String>,
+    /// Further values, depending on the action.
     #[schema(value_type = Option<Object>)]
     pub detail: Option<serde_json::Value>,
 }

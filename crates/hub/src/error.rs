@@ -2,15 +2,17 @@
 
 use postrider_seams::store;
 
-/// One thing that a caller said wrong: where, and what would be right.
+/// One mistake in a request: where it is and how to correct it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Fault {
-    /// The field, as the caller wrote it: `headers.Host`, `metadata[2].key`; or the parameter.
+    /// The member or parameter as the caller wrote it: `headers.Host`, `metadata[2].key`.
     pub field: String,
-    /// Where in the body that is (RFC 6901): `/metadata/2/key`. Left out for what is not in the body.
+    /// Its place in the body as a JSON Pointer (RFC 6901): `/metadata/2/key`. Absent if the mistake is not in the
+    /// body.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub pointer: Option<String>,
+    /// What is wrong and what would be valid.
     pub message: String,
 }
 

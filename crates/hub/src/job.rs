@@ -26,7 +26,7 @@ pub use view::{DispatchJob, DispatchJobMetadata};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Where a job comes from.
+/// Where a job comes from: a subscription that matched an event, or a caller of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DispatchKind {
@@ -39,16 +39,18 @@ pub enum DispatchKind {
     Unknown,
 }
 
+/// State of a job. `QUEUED` and `PENDING` jobs are to be delivered; whether a job in `ERROR` is retried is in
+/// `nextAttemptAt`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DispatchStatus {
-    /// To be delivered.
+    /// Ready to be delivered.
     Queued,
-    /// For later, or waiting for a queue that is away.
+    /// To be delivered later, or waiting for a queue that is not available.
     Pending,
     InProgress,
     Completed,
-    /// Failed; `nextAttemptAt` tells whether it is tried again.
+    /// Failed; `nextAttemptAt` says whether it is retried.
     Error,
     Cancelled,
     /// The row holds a value that this version does not know.
@@ -56,6 +58,7 @@ pub enum DispatchStatus {
     Unknown,
 }
 
+/// How a job is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DispatchProtocol {
@@ -66,16 +69,18 @@ pub enum DispatchProtocol {
     Unknown,
 }
 
-/// What a failure does to the jobs behind it in its message group.
+/// What a failure means for later jobs of the same message group. `IMMEDIATE`: jobs are delivered in no order.
+/// `NEXT_ON_ERROR`: in order; after a failure the next job is delivered. `BLOCK_ON_ERROR`: in order; after a failure
+/// the group waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DispatchMode {
     /// No order at all.
     #[default]
     Immediate,
-    /// In order; the next goes after the first failure.
+    /// In order; after a failure the next job is delivered.
     NextOnError,
-    /// In order; the group waits.
+    /// In order; after a failure the group waits.
     BlockOnError,
     /// The row holds a value that this version does not know.
     #[serde(skip_deserializing)]

@@ -111,6 +111,9 @@ impl utoipa::PartialSchema for Moment {
         utoipa::openapi::ObjectBuilder::new()
             .schema_type(utoipa::openapi::schema::Type::String)
             .format(Some(utoipa::openapi::SchemaFormat::KnownFormat(utoipa::openapi::KnownFormat::DateTime)))
+            .description(Some(
+                "A time as RFC 3339, for example `2026-01-31T09:30:00Z`. Responses are in UTC.",
+            ))
             .into()
     }
 }

@@ -21,10 +21,12 @@ impl PageQuery {
     }
 }
 
+/// One page of a list, newest first.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Page<T: ToSchema> {
+    /// The entries of this page.
     pub items: Vec<T>,
-    /// Pass it as `cursor` for the page that follows; none at the end.
+    /// Pass it as `cursor` to get the next page. Null: this is the last page.
     pub next_cursor: Option<String>,
 }

@@ -30,61 +30,79 @@ const SHEET: Sheet = Sheet {
     ],
 };
 
+/// Limits that apply to all jobs of the pool together, over all instances.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DispatchPool {
+    /// Id of the pool.
     pub id: String,
-    /// Unique per client.
+    /// Code of the pool; unique per client.
     pub code: String,
+    /// Display name.
     pub name: String,
+    /// Free text.
     pub description: Option<String>,
-    /// None: for jobs of every client.
+    /// Client whose jobs may use the pool. Null: all clients.
     pub client_id: Option<String>,
-    /// Deliveries at once; none: no limit.
+    /// Maximum number of deliveries at the same time. Null: no limit.
     pub concurrency: Option<i64>,
-    /// None: no limit.
+    /// Maximum number of deliveries per minute. Null: no limit.
     pub rate_per_minute: Option<i64>,
-    /// Its jobs wait, and cost nothing.
+    /// Whether the jobs of the pool wait. Waiting uses no attempt.
     pub paused: bool,
+    /// When the pool was created.
     pub created_at: Option<Moment>,
+    /// When the pool was last changed.
     pub updated_at: Option<Moment>,
 }
 
+/// A pool to create.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewPool {
+    /// Code of the pool; unique per client. It cannot be changed later.
     #[schema(min_length = 1, max_length = 128, pattern = "^[A-Za-z0-9._-]{1,128}$")]
     pub code: String,
+    /// Display name.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     pub name: String,
+    /// Free text. Default: none.
     #[schema(max_length = 2000, pattern = r"^[^\u0000]*$")]
     pub description: Option<String>,
+    /// Client whose jobs may use the pool. Default: the client of the API key if it has exactly one, otherwise all
+    /// clients.
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     pub client_id: Option<String>,
+    /// Maximum number of deliveries at the same time. Default: no limit.
     #[schema(minimum = 1, maximum = 100_000)]
     pub concurrency: Option<i64>,
+    /// Maximum number of deliveries per minute. Default: no limit.
     #[schema(minimum = 1, maximum = 10_000_000)]
     pub rate_per_minute: Option<i64>,
 }
 
-/// What may be changed. A limit of `null` is none.
+/// The members of a pool that can be changed. They replace the present ones.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PoolChange {
+    /// Display name.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     pub name: String,
+    /// Free text. Default: none.
     #[schema(max_length = 2000, pattern = r"^[^\u0000]*$")]
     pub description: Option<String>,
+    /// Maximum number of deliveries at the same time. Default: no limit.
     #[schema(minimum = 1, maximum = 100_000)]
     pub concurrency: Option<i64>,
+    /// Maximum number of deliveries per minute. Default: no limit.
     #[schema(minimum = 1, maximum = 10_000_000)]
     pub rate_per_minute: Option<i64>,
 }

@@ -31,14 +31,18 @@ const SHEET: Sheet = Sheet {
 /// The most bytes of a schema.
 const LARGEST: usize = 256 * 1024;
 
+/// A JSON Schema that payloads of jobs are checked against.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PayloadSchema {
+    /// Id of the schema, as in `schemaId` of a job.
     pub id: String,
-    /// A JSON Schema; draft 2020-12 unless `$schema` says otherwise.
+    /// The JSON Schema; draft 2020-12 unless `$schema` names another one.
     #[schema(value_type = Object)]
     pub schema: serde_json::Value,
+    /// When the schema was registered.
     pub created_at: Option<Moment>,
+    /// When the schema was last replaced.
     pub updated_at: Option<Moment>,
 }
 

@@ -12,6 +12,7 @@ mod check;
 mod cloud;
 mod emails;
 mod events;
+mod examples;
 mod jobs;
 mod keys;
 mod lanes;

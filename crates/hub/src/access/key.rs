@@ -39,53 +39,63 @@ pub(super) const SHEET: Sheet = Sheet {
     ],
 };
 
-/// A key, without what it opens with.
+/// An API key. The secret itself is never shown again.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKey {
+    /// Id of the key.
     pub id: String,
+    /// Name that people and the audit log know the key by.
     pub name: String,
-    /// The part that is no secret.
+    /// First characters of the key. They are not secret and identify it in lists.
     pub prefix: String,
-    /// None: its row holds a role or clients that this version can't read. Such a key opens nothing.
+    /// What the key may do. Null if the stored role or clients are not readable by this version; such a key is
+    /// refused.
     pub role: Option<Role>,
-    /// The clients whose things it may see; empty: all.
+    /// Clients that the key may access. Empty: all clients.
     pub client_ids: Vec<String>,
+    /// When the key stops working. Null: never.
     pub expires_at: Option<Moment>,
+    /// When the key was revoked. Null: not revoked.
     pub revoked_at: Option<Moment>,
-    /// To the minute.
+    /// When the key was last used, to the minute. Null: never.
     pub last_used_at: Option<Moment>,
+    /// When the key was created.
     pub created_at: Option<Moment>,
 }
 
+/// An API key to create.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewKey {
+    /// Name that people and the audit log know the key by.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     pub name: String,
+    /// What the key may do.
     pub role: Role,
-    /// The clients whose things it may see; left out: all.
+    /// Clients that the key may access. Default: all clients.
     #[serde(default)]
     #[schema(max_items = 100)]
     pub client_ids: Vec<ClientId>,
+    /// When the key stops working. Default: never.
     #[serde(default)]
     pub expires_at: Option<Moment>,
 }
 
-/// A client's id.
+/// Id of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
 pub struct ClientId(pub String);
 
-/// A fresh key. This is the only time that it is shown.
+/// A new API key. This response is the only one that contains the secret.
 #[derive(Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ShownKey {
-    /// Send it as `Authorization: Bearer KEY`.
+    /// The secret. Send it as `Authorization: Bearer KEY`.
     pub key: String,
     #[serde(flatten)]
     pub details: ApiKey,

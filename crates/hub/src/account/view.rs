@@ -39,46 +39,66 @@ pub(super) const SHEET: Sheet = Sheet {
     ],
 };
 
+/// Credentials that webhook requests are authenticated and signed with. Secrets are stored as references.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceAccount {
+    /// Id of the account.
     pub id: String,
-    /// Unique.
+    /// Code of the account; unique.
     pub code: String,
+    /// Display name.
     pub name: String,
+    /// Free text.
     pub description: Option<String>,
-    /// The clients whose jobs may use it; empty: all.
+    /// Clients whose jobs may use the account. Empty: all clients.
     pub client_ids: Vec<String>,
-    /// Hosts that its credentials may go to: a host, `*.` and a domain for all hosts below it, or `*` for any.
+    /// Hosts that the credentials may be sent to: a host, `*.` and a domain for all its subdomains, or `*` for any
+    /// host.
     pub allowed_hosts: Vec<String>,
+    /// Id of the application that the account belongs to.
     pub application_id: Option<String>,
+    /// Whether the account may be used. Jobs of an inactive account wait and use no attempt.
     pub active: bool,
+    /// References to the credentials. Null: requests are neither authenticated nor signed.
     pub webhook_credentials: Option<WebhookCredentials>,
+    /// Roles of the account. Postrider stores them and does not interpret them.
     pub roles: Vec<RoleAssignment>,
-    /// To the minute.
+    /// When the account was last used, to the minute. Null: never.
     pub last_used_at: Option<Moment>,
+    /// When the account was created.
     pub created_at: Option<Moment>,
+    /// When the account was last changed.
     pub updated_at: Option<Moment>,
 }
 
-/// Where the secrets are; never the secrets.
+/// References to the secrets of a service account, never the secrets themselves.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookCredentials {
+    /// How requests are authenticated. Null: they are not.
     pub auth_type: Option<WebhookAuthType>,
+    /// Reference to the token, or to `user:password` for `BASIC`.
     pub auth_token_ref: Option<String>,
+    /// Reference to the signing secret.
     pub signing_secret_ref: Option<String>,
+    /// How requests are signed. Null: they are not.
     pub signing_algorithm: Option<SignatureAlgorithm>,
+    /// When the credentials were created.
     pub created_at: Option<Moment>,
+    /// When the credentials were last replaced. Null: never.
     pub regenerated_at: Option<Moment>,
 }
 
+/// A role of a service account.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoleAssignment {
+    /// Name of the role.
     pub role_name: String,
-    /// `MANUAL`, or whatever assigned it.
+    /// What assigned the role: `MANUAL`, or the name of another system.
     pub assignment_source: String,
+    /// When the role was assigned.
     pub assigned_at: Option<Moment>,
 }
 

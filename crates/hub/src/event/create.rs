@@ -18,22 +18,23 @@ use crate::sheet::{Fresh, Insert, Kind, Reader, given, quoted};
 use crate::subscription::{self, Subscription, matches_code};
 use crate::{Error, Hub, Moment};
 
-/// What came of one event.
+/// Result of sending one event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventMade {
-    /// Ours.
+    /// Id that Postrider gave the event.
     pub id: String,
-    /// It was there before: nothing was made.
+    /// Whether the event had been received before. Then no jobs are created.
     pub known: bool,
-    /// The jobs that it made.
+    /// Ids of the jobs that were created.
     pub job_ids: Vec<String>,
 }
 
-/// The jobs that a replay made.
+/// The jobs that a replay or a test created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Replayed {
+    /// Ids of the new jobs.
     pub job_ids: Vec<String>,
 }
 

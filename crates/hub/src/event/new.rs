@@ -17,57 +17,64 @@ use crate::{Error, Moment};
 /// An event to make, member by member, as it came.
 pub type NewEvent = BTreeMap<String, Box<RawValue>>;
 
-/// A CloudEvent 1.0 in its JSON form. Extension attributes (names of a-z and 0-9; texts, whole numbers, flags) are kept;
-/// `clientid` and `correlationid` are ours.
+/// A CloudEvent 1.0 in JSON. Extension attributes are kept (names of a-z and 0-9; strings, integers, booleans);
+/// Postrider itself uses `clientid` and `correlationid`.
 #[derive(ToSchema)]
 #[expect(
     dead_code,
     reason = "it is the shape that the OpenAPI file shows; what comes is read member by member"
 )]
 pub struct CloudEvent {
+    /// Version of CloudEvents: `1.0`.
     #[schema(pattern = "^1\\.0$")]
     specversion: String,
-    /// Unique per source and client: the same id again answers with the first event.
+    /// Id of the event, unique per source and client. The same id again returns the first event.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     id: String,
+    /// What the event comes from, as a URI reference.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     source: String,
-    /// `application:subdomain:aggregate:event`
+    /// Type of the event: `application:subdomain:aggregate:event`.
     #[schema(rename = "type", max_length = 255, pattern = "^[A-Za-z0-9._-]+(:[A-Za-z0-9._-]+){3}$")]
     r#type: String,
+    /// What the event is about. Default: none.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     subject: Option<String>,
+    /// When it happened. Default: none.
     time: Option<Moment>,
-    /// application/json
+    /// Media type of `data`. Default: `application/json`.
     #[schema(
         min_length = 3,
         max_length = 255,
         pattern = "^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *;[ -~]*[!-:<-~])?$"
     )]
     datacontenttype: Option<String>,
+    /// URI of the schema of `data`. Default: none.
     #[schema(
         min_length = 1,
         max_length = 2000,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     dataschema: Option<String>,
-    /// Any JSON; with another content type a text.
+    /// Any JSON, or text if the media type is not JSON. Default: none.
     #[schema(value_type = serde_json::Value, required = false)]
     data: Option<serde_json::Value>,
+    /// Client that the event belongs to. Default: the client of the API key if it has exactly one, otherwise none.
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     clientid: Option<String>,
+    /// Id that ties related jobs and events together. Default: none.
     #[schema(
         min_length = 1,
         max_length = 255,

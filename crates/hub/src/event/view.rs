@@ -33,27 +33,36 @@ pub(super) const SHEET: Sheet = Sheet {
     ],
 };
 
-/// An event as it was taken in.
+/// An event as it was received.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
-    /// Ours; jobs carry it as `eventId`.
+    /// Id that Postrider gave the event; jobs have it as `eventId`.
     pub id: String,
-    /// The CloudEvent's own id.
+    /// The CloudEvent's own `id`.
     pub event_id: String,
+    /// The CloudEvent's `source`.
     pub source: String,
-    /// The CloudEvent's type.
+    /// The CloudEvent's `type`.
     pub code: String,
+    /// The CloudEvent's `subject`.
     pub subject: Option<String>,
+    /// Client that the event belongs to.
     pub client_id: Option<String>,
+    /// Id that ties related jobs and events together.
     pub correlation_id: Option<String>,
+    /// The CloudEvent's `time`.
     pub occurred_at: Option<Moment>,
+    /// Media type of `data`.
     pub data_content_type: Option<String>,
+    /// The CloudEvent's `dataschema`.
     pub data_schema: Option<String>,
+    /// Extension attributes of the CloudEvent.
     #[schema(value_type = BTreeMap<String, Object>)]
     pub extensions: BTreeMap<String, serde_json::Value>,
-    /// As text, to the byte.
+    /// Data of the event, as text, byte for byte.
     pub data: Option<String>,
+    /// When the event was received.
     pub created_at: Option<Moment>,
     /// The key that sent it.
     #[serde(skip)]

@@ -27,6 +27,7 @@ pub(super) const SHEET: Sheet = Sheet {
     ],
 };
 
+/// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum AttemptStatus {
@@ -40,6 +41,7 @@ pub enum AttemptStatus {
     Unknown,
 }
 
+/// Whether a failed attempt is retried: `TRANSIENT` and `UNKNOWN` errors are, `PERMANENT` ones are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorType {
@@ -51,23 +53,33 @@ pub enum ErrorType {
     Unknown,
 }
 
+/// One attempt to deliver a job.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DispatchAttempt {
+    /// Id of the attempt.
     pub id: String,
-    /// From 1.
+    /// Number of the attempt, from 1.
     pub attempt_number: i64,
+    /// When the request was sent.
     pub attempted_at: Option<Moment>,
+    /// When the response arrived or the attempt was given up.
     pub completed_at: Option<Moment>,
+    /// Duration of the attempt, in milliseconds.
     pub duration_millis: Option<i64>,
+    /// How the attempt ended.
     pub status: Option<AttemptStatus>,
+    /// HTTP status of the response. Null: no response.
     pub response_code: Option<i64>,
-    /// At most 4 KiB of it.
+    /// First 4 KiB of the response.
     pub response_body: Option<String>,
+    /// Why the attempt failed.
     pub error_message: Option<String>,
-    /// The chain of causes.
+    /// The chain of causes, one per line.
     pub error_stack_trace: Option<String>,
+    /// Whether the error is retried.
     pub error_type: Option<ErrorType>,
+    /// When the attempt was recorded.
     pub created_at: Option<Moment>,
 }
 

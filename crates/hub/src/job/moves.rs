@@ -17,12 +17,12 @@ const BULK: u32 = 1000;
 /// Jobs of one statement.
 const AT_ONCE: usize = 200;
 
-/// What a bulk retry did.
+/// Result of a bulk retry.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Retried {
-    /// How many jobs go again.
+    /// Number of jobs that will be tried again.
     pub retried: u64,
-    /// There are more: ask again.
+    /// Whether more jobs match. Repeat the request to retry them.
     pub more: bool,
 }
 

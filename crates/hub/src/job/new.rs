@@ -12,105 +12,119 @@ use crate::check::{Faults, is_strategy};
 use crate::hub::Settings;
 use crate::{Error, Moment, target};
 
-/// A job to make. What is left out has the value given with it.
+/// A job to create.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewJob {
+    /// The caller's own id of the job. Default: none.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     pub external_id: Option<String>,
+    /// Where the job comes from. Default: none.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     pub source: Option<String>,
-    /// Only TASK can be made by hand.
+    /// Only `TASK` jobs can be created here; `EVENT` jobs are created by subscriptions. Default: `TASK`.
     #[schema(value_type = Option<TaskKind>)]
     pub kind: Option<DispatchKind>,
-    /// The task's code, or the type of what happened.
+    /// Code of the task, or type of what happened.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     pub code: String,
+    /// What the task is about. Default: none.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     pub subject: Option<String>,
+    /// Id of the event that the job belongs to. Default: none.
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     pub event_id: Option<String>,
+    /// Id that ties related jobs and events together. Default: none.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     pub correlation_id: Option<String>,
+    /// Searchable keys and values. Default: none.
     #[serde(default)]
     #[schema(max_items = 50)]
     pub metadata: Vec<Metadatum>,
-    /// Where the payload is posted to: https, or http where that is allowed.
+    /// URL that the payload is posted to. It must be https, unless the server allows http.
     #[schema(max_length = 2000, pattern = "^https?://[!-~]+$")]
     pub target_url: String,
+    /// How the job is delivered. Default: `HTTP_WEBHOOK`.
     #[serde(default)]
     pub protocol: DispatchProtocol,
-    /// Headers that the receiver gets besides ours.
+    /// Additional headers of the request. Default: none.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// What is posted.
+    /// Body of the request. Default: an empty body.
     pub payload: Option<String>,
-    /// application/json
+    /// Media type of the payload. Default: `application/json`.
     #[schema(
         min_length = 3,
         max_length = 255,
         pattern = "^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *;[ -~]*[!-:<-~])?$"
     )]
     pub payload_content_type: Option<String>,
-    /// true: the payload as it is; else in a CloudEvents envelope.
+    /// Whether to send the payload as it is. Otherwise it is sent in a CloudEvents envelope. Default: true.
     pub data_only: Option<bool>,
+    /// Service account that authenticates and signs the request. Default: none.
     #[schema(pattern = "^[0-9A-HJKMNP-TV-Z]{13}$")]
     pub service_account_id: Option<String>,
-    /// The key's own client, if it has just one.
+    /// Client that the job belongs to. Default: the client of the API key if it has exactly one, otherwise none.
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     pub client_id: Option<String>,
+    /// What a failure means for later jobs of the same message group. Default: `IMMEDIATE`.
     #[serde(default)]
     pub mode: DispatchMode,
+    /// Pool whose limits apply to the job. Default: none.
     #[schema(pattern = "^[0-9A-HJKMNP-TV-Z]{13}$")]
     pub dispatch_pool_id: Option<String>,
+    /// Group within which jobs are delivered in order. Default: none.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     pub message_group: Option<String>,
-    /// 99
+    /// Order within the message group, lowest first. Default: 99.
     #[schema(minimum = -2_147_483_648i64, maximum = 2_147_483_647)]
     pub sequence: Option<i64>,
-    /// 30
+    /// Time limit of one attempt, in seconds. Default: 30.
     #[schema(minimum = 1, maximum = 300)]
     pub timeout_seconds: Option<i64>,
+    /// JSON Schema that the payload must match. Default: none.
     #[schema(min_length = 1, max_length = 128, pattern = "^[A-Za-z0-9._-]{1,128}$")]
     pub schema_id: Option<String>,
-    /// 3; bounds all attempts, the first is always made.
+    /// Maximum number of attempts in total; the first is always made. Default: 3.
     #[schema(minimum = 1, maximum = 1000)]
     pub max_retries: Option<i64>,
-    /// `exponential` (30 s, doubling, at most 1 h), `fixed` (30 s), `immediate`, or a JSON list of seconds: `[5,60]`.
+    /// When failed attempts are retried: `exponential` (after 30 s, doubling, at most 1 h), `fixed` (every 30 s),
+    /// `immediate`, or a JSON list of seconds: `[5,60]`. Default: `exponential`.
     #[schema(
         max_length = 255,
         pattern = r"^(immediate|fixed|exponential|\[ *(0|[1-9][0-9]{0,5})( *, *(0|[1-9][0-9]{0,5})){0,19} *\])$"
     )]
     pub retry_strategy: Option<String>,
-    /// Not before. Until then the job holds back nobody of its group.
+    /// Earliest time of the first attempt. Until then the job does not block its group. Default: now.
     pub scheduled_for: Option<Moment>,
-    /// Not after.
+    /// Latest time of an attempt. Default: never.
     pub expires_at: Option<Moment>,
-    /// One job per key and client: the same request again answers with the first job.
+    /// Key that prevents a second job: the same request with the same key returns the first job. Keys are per client.
+    /// Default: none.
     #[schema(min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")]
     pub idempotency_key: Option<String>,
     /// The caller's trace context, which the receiver gets as a header. It is no part of what tells requests apart.
@@ -118,22 +132,25 @@ pub struct NewJob {
     pub traceparent: Option<String>,
 }
 
-/// The kind that a caller may name.
+/// The kind of job that a caller may create.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum TaskKind {
     Task,
 }
 
+/// A searchable key and value.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metadatum {
+    /// Key to search by.
     #[schema(
         min_length = 1,
         max_length = 128,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     pub key: String,
+    /// Value to search for.
     #[schema(
         min_length = 1,
         max_length = 255,

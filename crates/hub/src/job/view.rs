@@ -62,63 +62,102 @@ pub(super) const SHEET: Sheet = Sheet {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DispatchJob {
+    /// Id of the job, a TSID of 13 characters.
     pub id: String,
+    /// The caller's own id of the job.
     pub external_id: Option<String>,
+    /// Where the job comes from: the `source` of its event or task.
     pub source: Option<String>,
+    /// Whether a subscription (`EVENT`) or a caller (`TASK`) created the job.
     pub kind: DispatchKind,
+    /// Type of the event, or code of the task.
     pub code: String,
+    /// What the event or task is about.
     pub subject: Option<String>,
+    /// Id of the event that the job was created for.
     pub event_id: Option<String>,
+    /// Id that ties related jobs and events together.
     pub correlation_id: Option<String>,
+    /// Searchable keys and values.
     pub metadata: Vec<DispatchJobMetadata>,
+    /// URL that the payload is posted to.
     pub target_url: String,
+    /// How the job is delivered.
     pub protocol: DispatchProtocol,
+    /// Additional headers of the request.
     pub headers: BTreeMap<String, String>,
+    /// Body of the request. Absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub payload: Option<String>,
     /// The key that made it.
     #[serde(skip)]
     pub created_by: Option<String>,
+    /// Media type of the payload.
     pub payload_content_type: String,
-    /// The payload as it is; else in a CloudEvents envelope.
+    /// Whether the payload is sent as it is. Otherwise it is sent in a CloudEvents envelope.
     pub data_only: bool,
+    /// Service account that authenticates and signs the request.
     pub service_account_id: Option<String>,
+    /// Client that the job belongs to.
     pub client_id: Option<String>,
+    /// Subscription that the job was created for.
     pub subscription_id: Option<String>,
-    /// None: a value that is not ours, which blocks its group.
+    /// What a failure means for later jobs of the same message group. Null: the stored value is unknown; the job
+    /// blocks its group.
     pub mode: Option<DispatchMode>,
+    /// Pool whose limits apply to the job.
     pub dispatch_pool_id: Option<String>,
+    /// Group within which jobs are delivered in order.
     pub message_group: Option<String>,
+    /// Order within the message group, lowest first.
     pub sequence: i64,
+    /// Time limit of one attempt, in seconds.
     pub timeout_seconds: i64,
+    /// JSON Schema that the payload was checked against.
     pub schema_id: Option<String>,
+    /// State of the job.
     pub status: DispatchStatus,
-    /// Bounds all attempts. An operator's retry adds to it.
+    /// Maximum number of attempts in total. An operator's retry raises it.
     pub max_retries: Option<i64>,
+    /// When failed attempts are retried: `exponential`, `fixed`, `immediate`, or a JSON list of seconds.
     pub retry_strategy: Option<String>,
+    /// Earliest time of the first attempt.
     pub scheduled_for: Option<Moment>,
+    /// Latest time of an attempt. A job that is not delivered by then ends in `ERROR`.
     pub expires_at: Option<Moment>,
-    /// When it is tried again; none in ERROR: never by itself.
+    /// When the next attempt is due. Null in `ERROR`: the job is not retried automatically.
     pub next_attempt_at: Option<Moment>,
+    /// Attempts made so far.
     pub attempt_count: i64,
+    /// When the last attempt started.
     pub last_attempt_at: Option<Moment>,
+    /// When the job ended.
     pub completed_at: Option<Moment>,
-    /// Of all attempts together.
+    /// Duration of all attempts together, in milliseconds.
     pub duration_millis: Option<i64>,
+    /// Why the last attempt failed.
     pub last_error: Option<String>,
+    /// Key that prevents a second job for the same request.
     pub idempotency_key: Option<String>,
+    /// Every attempt, oldest first. Absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub attempts: Option<Vec<DispatchAttempt>>,
+    /// When the job was created.
     pub created_at: Option<Moment>,
+    /// When the job last changed.
     pub updated_at: Option<Moment>,
 }
 
+/// A searchable key and value of a job.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct DispatchJobMetadata {
+    /// Id of the entry.
     pub id: String,
+    /// Key to search by.
     pub key: String,
+    /// Value to search for.
     pub value: String,
 }
 

@@ -16,69 +16,81 @@ use crate::job::{DispatchMode, NewJob, name};
 use crate::sheet::{Fresh, Insert, now};
 use crate::{Error, Hub, target};
 
-/// A subscription, whole: to make one, or to put another in its place. Code and client stay as they were made. What is
-/// left out has its default.
+/// A subscription to create, or the new version of one. Code and client cannot be changed.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewSubscription {
+    /// Code of the subscription; unique per client.
     #[schema(min_length = 1, max_length = 128, pattern = "^[A-Za-z0-9._-]{1,128}$")]
     pub code: String,
-    /// The key's own client, if it has just one; none: events of every client.
+    /// Client whose events match. Default: the client of the API key if it has exactly one, otherwise events of all
+    /// clients.
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     pub client_id: Option<String>,
+    /// Display name.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     pub name: String,
+    /// Free text. Default: none.
     #[schema(max_length = 2000, pattern = r"^[^\u0000]*$")]
     pub description: Option<String>,
-    /// `application:subdomain:aggregate:event`; `*` stands for any part.
+    /// Event type to match: `application:subdomain:aggregate:event`; `*` matches any value of a part.
     #[schema(max_length = 255, pattern = r"^([A-Za-z0-9._-]+|\*)(:([A-Za-z0-9._-]+|\*)){3}$")]
     pub event_code: String,
+    /// Prefix that the event's `source` must have. Default: any source.
     #[schema(
         min_length = 1,
         max_length = 255,
         pattern = r"^[^\u0000-\u0020\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$"
     )]
     pub source_prefix: Option<String>,
+    /// Conditions on the event's data; all of them must hold. Default: none.
     #[serde(default)]
     #[schema(max_items = 20)]
     pub filters: Vec<DataFilter>,
+    /// URL that events are posted to. It must be https, unless the server allows http.
     #[schema(max_length = 2000, pattern = "^https?://[!-~]+$")]
     pub target_url: String,
+    /// Additional headers of the request. Default: none.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
+    /// Service account that authenticates and signs the requests. Default: none.
     #[schema(pattern = "^[0-9A-HJKMNP-TV-Z]{13}$")]
     pub service_account_id: Option<String>,
+    /// Pool whose limits apply to the jobs. Default: none.
     #[schema(pattern = "^[0-9A-HJKMNP-TV-Z]{13}$")]
     pub dispatch_pool_id: Option<String>,
+    /// What a failure means for later jobs of the same message group. Default: `IMMEDIATE`.
     #[serde(default)]
     pub mode: DispatchMode,
-    /// 99
+    /// Order of its jobs within the message group, lowest first. Default: 99.
     #[schema(minimum = -2_147_483_648i64, maximum = 2_147_483_647)]
     pub sequence: Option<i64>,
-    /// true
+    /// Whether to send only the event's data. Otherwise the whole CloudEvent is sent. Default: true.
     pub data_only: Option<bool>,
-    /// 30
+    /// Time limit of one attempt, in seconds. Default: 30.
     #[schema(minimum = 1, maximum = 300)]
     pub timeout_seconds: Option<i64>,
-    /// 3
+    /// Maximum number of attempts of a job; the first is always made. Default: 3.
     #[schema(minimum = 1, maximum = 1000)]
     pub max_retries: Option<i64>,
-    /// exponential
+    /// When failed attempts are retried: `exponential` (after 30 s, doubling, at most 1 h), `fixed` (every 30 s),
+    /// `immediate`, or a JSON list of seconds: `[5,60]`. Default: `exponential`.
     #[schema(
         max_length = 255,
         pattern = r"^(immediate|fixed|exponential|\[ *(0|[1-9][0-9]{0,5})( *, *(0|[1-9][0-9]{0,5})){0,19} *\])$"
     )]
     pub retry_strategy: Option<String>,
-    /// Jobs are not tried after so long.
+    /// Seconds after which a job that is not delivered ends in `ERROR`. Default: never.
     #[schema(minimum = 1, maximum = 31_536_000)]
     pub expires_after_seconds: Option<i64>,
-    /// false
+    /// Whether the receiver may answer 2xx with `{"ack": false, "delaySeconds": n}` to be called again later.
+    /// Default: false.
     pub honours_ack: Option<bool>,
-    /// true
+    /// Whether events create jobs. Default: true.
     pub active: Option<bool>,
 }
 

@@ -4,30 +4,33 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// How a value of the event's data is compared.
+/// How a value of the event's data is compared. `IN`: `value` is a list that contains it. `PREFIX`: a string that
+/// starts with `value`. `EXISTS`: the value is present; `value` is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum FilterOp {
     Equals,
     NotEquals,
-    /// `value` is a list, and this is in it.
+    /// `value` is a list that contains it.
     In,
     GreaterThan,
     LessThan,
-    /// A text that starts with `value`.
+    /// A string that starts with `value`.
     Prefix,
-    /// It is there; `value` is left out.
+    /// The value is present; `value` is left out.
     Exists,
 }
 
-/// A condition on the event's data. All of them must hold.
+/// A condition on the event's data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DataFilter {
-    /// A JSON pointer into the data: `/customer/tier`.
+    /// JSON Pointer (RFC 6901) into the data: `/customer/tier`.
     #[schema(max_length = 255, pattern = r"^/[^\u0000]*$")]
     pub path: String,
+    /// How the value at `path` is compared.
     pub op: FilterOp,
+    /// What it is compared with. Default: none, for `EXISTS` only.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     #[schema(value_type = serde_json::Value, required = false)]
     pub value: Value,

@@ -46,41 +46,61 @@ pub(crate) const SHEET: Sheet = Sheet {
     ],
 };
 
+/// What to do with matching events: one job for each event.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a member of its own in the API")]
 pub struct Subscription {
+    /// Id of the subscription.
     pub id: String,
-    /// Unique per client.
+    /// Code of the subscription; unique per client.
     pub code: String,
+    /// Display name.
     pub name: String,
+    /// Free text.
     pub description: Option<String>,
-    /// None: for events of every client.
+    /// Client whose events match. Null: events of all clients.
     pub client_id: Option<String>,
-    /// `application:subdomain:aggregate:event`; `*` stands for any part.
+    /// Event type to match: `application:subdomain:aggregate:event`; `*` matches any value of a part.
     pub event_code: String,
-    /// What the event's source starts with.
+    /// Prefix that the event's `source` must have. Null: any source.
     pub source_prefix: Option<String>,
+    /// Conditions on the event's data; all of them must hold.
     pub filters: Vec<DataFilter>,
+    /// URL that events are posted to.
     pub target_url: String,
+    /// Additional headers of the request.
     pub headers: BTreeMap<String, String>,
+    /// Service account that authenticates and signs the requests.
     pub service_account_id: Option<String>,
+    /// Pool whose limits apply to the jobs.
     pub dispatch_pool_id: Option<String>,
+    /// What a failure means for later jobs of the same message group.
     pub mode: DispatchMode,
+    /// Order of its jobs within the message group, lowest first.
     pub sequence: i64,
+    /// Whether only the event's data is sent. Otherwise the whole CloudEvent is sent.
     pub data_only: bool,
+    /// Time limit of one attempt, in seconds.
     pub timeout_seconds: i64,
+    /// Maximum number of attempts of a job.
     pub max_retries: i64,
+    /// When failed attempts are retried: `exponential`, `fixed`, `immediate`, or a JSON list of seconds.
     pub retry_strategy: String,
+    /// Seconds after which a job that is not delivered ends in `ERROR`. Null: never.
     pub expires_after_seconds: Option<i64>,
-    /// The receiver may answer 2xx with `{"ack": false, "delaySeconds": n}`: try again later, at no cost.
+    /// Whether the receiver may answer 2xx with `{"ack": false, "delaySeconds": n}` to be called again later. That
+    /// uses no attempt.
     pub honours_ack: bool,
-    /// Events make jobs.
+    /// Whether events create jobs.
     pub active: bool,
-    /// Its jobs wait, and cost nothing.
+    /// Whether the jobs of the subscription wait. Waiting uses no attempt.
     pub paused: bool,
+    /// Why the subscription is paused.
     pub paused_reason: Option<String>,
+    /// When the subscription was created.
     pub created_at: Option<Moment>,
+    /// When the subscription was last changed.
     pub updated_at: Option<Moment>,
     /// Its filters, headers and mode could be read. One that can't be read matches no event: without its filters it would
     /// match events that it must not.

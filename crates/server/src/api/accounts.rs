@@ -18,18 +18,20 @@ use super::{Api, Problem};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct AccountParams {
-    /// The one with this code.
+    /// Only the account with this code.
     #[param(min_length = 1, max_length = 128, pattern = "^[A-Za-z0-9._-]{1,128}$")]
     code: Option<String>,
-    /// Entries at most; 50 if left out.
+    /// Maximum number of entries. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
-    /// `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
 
-/// Service accounts, newest first; never a secret.
+/// List service accounts
+///
+/// Newest first. Secrets are never shown.
 #[utoipa::path(get, path = "/service-accounts", tag = "service accounts", params(AccountParams),
     responses((status = 200, description = "A page of accounts", body = Page<ServiceAccount>)))]
 pub async fn list(
@@ -43,12 +45,14 @@ pub async fn list(
     Ok(Json(api.hub()?.accounts(actor, params.code.as_deref(), &page).await?))
 }
 
-/// Makes an account. Where no credentials are named, a signing secret is made, and shown this once.
+/// Create a service account
+///
+/// If no credentials are given, a signing secret is generated. It is shown in this response only.
 #[utoipa::path(post, path = "/service-accounts", tag = "service accounts", request_body = NewAccount,
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with what the first made.",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first result.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
     responses((status = 201, description = "The account", body = ShownAccount),
-        (status = 200, description = "The same request was made before: its account, without the secret", body = ShownAccount)))]
+        (status = 200, description = "The request was repeated: the account, without its secret", body = ShownAccount)))]
 pub async fn create(
     State(api): State<Api>,
     ByAdmin(caller): ByAdmin,
@@ -65,8 +69,10 @@ pub async fn create(
     })
 }
 
-/// One account; never a secret.
-#[utoipa::path(get, path = "/service-accounts/{id}", tag = "service accounts", params(("id" = String, Path)),
+/// Get a service account
+///
+/// Secrets are never shown.
+#[utoipa::path(get, path = "/service-accounts/{id}", tag = "service accounts", params(("id" = String, Path, description = "Id of the service account")),
     responses((status = 200, description = "The account", body = ServiceAccount)))]
 pub async fn get(
     State(api): State<Api>,
@@ -76,8 +82,10 @@ pub async fn get(
     Ok(Json(api.hub()?.account(caller.at_least(Role::Operator)?, &id).await?))
 }
 
-/// Changes what it is called, whose it is, and its roles.
-#[utoipa::path(put, path = "/service-accounts/{id}", tag = "service accounts", params(("id" = String, Path)),
+/// Change a service account
+///
+/// Replaces its name, description, clients, allowed hosts, application and roles.
+#[utoipa::path(put, path = "/service-accounts/{id}", tag = "service accounts", params(("id" = String, Path, description = "Id of the service account")),
     request_body = AccountChange, responses((status = 200, description = "The account", body = ServiceAccount)))]
 pub async fn put(
     State(api): State<Api>,
@@ -88,9 +96,11 @@ pub async fn put(
     Ok(Json(api.hub()?.change_account(caller.at_least(Role::Admin)?, &id, &what).await?))
 }
 
-/// New credentials. The old signing secret stays valid for 24 hours: both signatures are sent.
+/// Replace the credentials of a service account
+///
+/// The old signing secret stays valid for 24 hours: requests carry both signatures.
 #[utoipa::path(post, path = "/service-accounts/{id}/regenerate-credentials", tag = "service accounts",
-    params(("id" = String, Path)), request_body = Regenerate,
+    params(("id" = String, Path, description = "Id of the service account")), request_body = Regenerate,
     responses((status = 200, description = "The account", body = ShownAccount)))]
 pub async fn regenerate(
     State(api): State<Api>,
@@ -101,8 +111,10 @@ pub async fn regenerate(
     Ok(Json(api.hub()?.regenerate(caller.at_least(Role::Admin)?, &id, &with).await?))
 }
 
-/// Its jobs go on.
-#[utoipa::path(post, path = "/service-accounts/{id}/activate", tag = "service accounts", params(("id" = String, Path)),
+/// Activate a service account
+///
+/// Its jobs are delivered again.
+#[utoipa::path(post, path = "/service-accounts/{id}/activate", tag = "service accounts", params(("id" = String, Path, description = "Id of the service account")),
     responses((status = 200, description = "The account", body = ServiceAccount)))]
 pub async fn activate(
     State(api): State<Api>,
@@ -112,8 +124,10 @@ pub async fn activate(
     Ok(Json(api.hub()?.activate_account(caller.at_least(Role::Admin)?, &id, true).await?))
 }
 
-/// Its jobs wait, and cost nothing.
-#[utoipa::path(post, path = "/service-accounts/{id}/deactivate", tag = "service accounts", params(("id" = String, Path)),
+/// Deactivate a service account
+///
+/// Its jobs wait and use no attempt.
+#[utoipa::path(post, path = "/service-accounts/{id}/deactivate", tag = "service accounts", params(("id" = String, Path, description = "Id of the service account")),
     responses((status = 200, description = "The account", body = ServiceAccount)))]
 pub async fn deactivate(
     State(api): State<Api>,

@@ -15,19 +15,23 @@ use super::{Api, Problem};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct AuditParams {
-    /// `dispatchJob`, `subscription`, `serviceAccount`, `pool`, `schema`, `apiKey`, `event`, `lane`, `session`
+    /// Only changes of this kind of thing: `dispatchJob`, `subscription`, `serviceAccount`, `pool`, `schema`,
+    /// `apiKey`, `event`, `lane` or `session`.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     entity: Option<String>,
+    /// Only changes of the thing with this id.
     #[param(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     entity_id: Option<String>,
-    /// Entries at most; 50 if left out.
+    /// Maximum number of entries. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
-    /// `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
 
+/// List the audit log
+///
 /// Who changed what, newest first.
 #[utoipa::path(get, path = "/audit-log", tag = "audit log", params(AuditParams),
     responses((status = 200, description = "A page of the log", body = Page<AuditEntry>)))]

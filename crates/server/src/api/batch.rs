@@ -23,58 +23,71 @@ use super::jobs::{idempotency_key, traceparent};
 use super::once::Key;
 use super::{Api, Problem};
 
+/// Jobs to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewJobs {
+    /// The jobs; between 1 and 1000.
     #[schema(value_type = Vec<NewJob>, min_items = 1, max_items = 1000)]
     jobs: Vec<Box<RawValue>>,
 }
 
-/// What came of each job, in the order of the request.
+/// The result of each job, in the order of the request.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchOutcome {
+    /// One result per job.
     results: Vec<ItemOutcome>,
 }
 
+/// The result of one job of a batch.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ItemOutcome {
+    /// Position of the job in the request, from 0.
     index: usize,
-    /// What the request would have answered by itself: 201, 200, 403, 409, 422.
+    /// HTTP status that this job alone would have had: 201, 200, 403, 409, 422.
     status: u16,
-    /// Of the job.
+    /// Id of the job. Absent if it was not created.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     id: Option<String>,
+    /// Why the job was not created. Absent if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     problem: Option<Problem>,
 }
 
-/// What came of each event, in the order of the request.
+/// The result of each event, in the order of the request.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventBatchOutcome {
+    /// One result per event.
     results: Vec<EventOutcome>,
 }
 
+/// The result of one event of a batch.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventOutcome {
+    /// Position of the event in the request, from 0.
     index: usize,
-    /// What the request would have answered by itself: 201, 200, 403, 422.
+    /// HTTP status that this event alone would have had: 201, 200, 403, 422.
     status: u16,
+    /// The event and its jobs. Absent if the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     event: Option<EventMade>,
+    /// Why the event was refused. Absent if it was accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     problem: Option<Problem>,
 }
 
-/// Makes up to 1000 jobs. Each has its own answer; if none could be made, the whole is a problem with `results`.
+/// Create up to 1000 dispatch jobs
+///
+/// Each job has its own result. If no job could be created, the response is an error with `results`.
 #[utoipa::path(post, path = "/dispatch-jobs/batch", tag = "dispatch jobs", request_body = NewJobs,
-    params(("Idempotency-Key" = Option<String>, Header, description = "Stands for `KEY#0`, `KEY#1`, … in jobs without a key.",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Gives jobs without `idempotencyKey` the keys `KEY#0`, `KEY#1`, …",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$"),
-        ("traceparent" = Option<String>, Header, description = "The trace that the deliveries belong to (W3C Trace Context).")),
-    responses((status = 200, description = "What came of each", body = BatchOutcome)))]
+        ("traceparent" = Option<String>, Header, description = "Trace that the deliveries belong to (W3C Trace Context).")),
+    responses((status = 200, description = "The result of each job", body = BatchOutcome)))]
 pub async fn create_jobs(
     State(api): State<Api>,
     ByProducer(caller): ByProducer,
@@ -109,14 +122,16 @@ pub async fn create_jobs(
     }
 }
 
-/// Takes up to 1000 events in: a JSON list of CloudEvents. Each has its own answer; if none could be taken, the whole is a
-/// problem with `results`.
+/// Send up to 1000 events
+///
+/// The body is a JSON list of CloudEvents. Each event has its own result. If no event could be accepted, the response
+/// is an error with `results`.
 #[utoipa::path(post, path = "/events/batch", tag = "events",
     request_body(content((Vec<CloudEvent> = "application/cloudevents-batch+json"), (Vec<CloudEvent> = "application/json"))),
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, is safe by its events' ids already; another under the same key is a conflict.",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Events are recognised by their id, so a key is not needed. A different request with the same key within 24 hours is refused with 409.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$"),
-        ("traceparent" = Option<String>, Header, description = "The trace of events that have no `traceparent` of their own (W3C Trace Context).")),
-    responses((status = 200, description = "What came of each", body = EventBatchOutcome)))]
+        ("traceparent" = Option<String>, Header, description = "Trace of events that have no `traceparent` attribute (W3C Trace Context).")),
+    responses((status = 200, description = "The result of each event", body = EventBatchOutcome)))]
 pub async fn create_events(
     State(api): State<Api>,
     ByProducer(caller): ByProducer,

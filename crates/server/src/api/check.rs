@@ -10,31 +10,41 @@ use utoipa::ToSchema;
 use super::admit::Caller;
 use super::{Api, Problem};
 
+/// Result of a check of all lanes.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Checked {
+    /// Result for each lane.
     lanes: Vec<LaneChecked>,
 }
 
+/// Result of a check of a lane.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LaneChecked {
+    /// Name of the lane.
     name: String,
-    /// No finding is an error.
+    /// Whether there is no error among the findings.
     ok: bool,
+    /// What was found.
     findings: Vec<FindingView>,
 }
 
+/// A finding of a check.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct FindingView {
-    /// `ok`, `warning` or `error`
+    /// `ok`, `warning` or `error`.
     level: &'static str,
+    /// What was found.
     text: String,
-    /// The statements that would mend it.
+    /// SQL that fixes it. Null: nothing to fix, or not with SQL.
     mend: Option<String>,
 }
 
-/// What each lane's table and target guarantee, what is lacking, and what would mend it. Changes nothing.
+/// Check all lanes
+///
+/// Reports what the table and the target of each lane guarantee, what is missing, and the SQL to fix it. Changes
+/// nothing.
 #[utoipa::path(get, path = "/check", tag = "lanes",
-    responses((status = 200, description = "What was found", body = Checked)))]
+    responses((status = 200, description = "The findings of each lane", body = Checked)))]
 pub async fn get(State(api): State<Api>, caller: Caller) -> Result<Json<Checked>, Problem> {
     caller.of_all_clients(Role::Viewer)?;
     // One at a time: each probes the lanes' targets.

@@ -78,13 +78,14 @@ pub enum Refusal {
     Store(store::Error),
 }
 
-/// An e-mail that was taken.
+/// An e-mail that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AcceptedEmail {
+    /// Id of the e-mail.
     pub id: String,
-    /// `ACCEPTED` or `READY`: what it begins in.
+    /// State of its row: `ACCEPTED` for a payload, `READY` for a finished message.
     pub status: String,
-    /// Which lane has it now.
+    /// Lane that delivers the e-mail.
     pub lane: String,
 }
 
@@ -93,45 +94,58 @@ pub struct AcceptedEmail {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct EmailParams {
-    /// Needed where several lanes take e-mails in.
+    /// Lane that accepts the e-mail. Required if several lanes do.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9_-]{1,64}$")]
     lane: Option<String>,
-    /// The e-mail's id; a payload may have it as `id`. Without one it gets a UUID.
+    /// Id of the e-mail. A payload may contain it as `id`. Default: a new UUID.
     #[param(min_length = 1, max_length = 36, pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,35}$")]
     id: Option<String>,
 }
 
-/// A payload. Attachments are files below the lane's base folder, or base64.
+/// The payload of an e-mail.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = NewEmail)]
 #[expect(dead_code, reason = "it describes what intake reads; here only the id is looked at")]
 pub struct NewEmail {
+    /// Id of the e-mail. Default: the parameter `id`, or a new UUID.
     id: Option<String>,
+    /// Sender. Default: the sender in the lane's settings; required if there is none there.
     #[schema(example = "Shop <shop@example.org>")]
     from: Option<String>,
+    /// Address for replies. Default: none.
     reply_to: Option<String>,
+    /// Recipients. Default: none.
     #[schema(example = json!(["ann@example.net"]))]
     to: Option<Vec<String>>,
+    /// Recipients of a copy. Default: none.
     cc: Option<Vec<String>>,
+    /// Recipients of a copy that the others do not see. Default: none.
     bcc: Option<Vec<String>>,
+    /// Subject. Default: none.
     subject: Option<String>,
+    /// Body as plain text. Default: none.
     body_text: Option<String>,
+    /// Body as HTML. Default: none.
     body_html: Option<String>,
+    /// Attachments: files below the lane's base folder, or base64. Default: none.
     #[schema(value_type = Option<Vec<Object>>)]
     attachments: Option<serde_json::Value>,
+    /// Additional headers. Default: none.
     #[schema(value_type = Option<Object>)]
     custom_headers: Option<serde_json::Value>,
 }
 
-/// Takes an e-mail in: a payload, or a message that is sent as it is.
+/// Send an e-mail
+///
+/// Accepts a payload as JSON, or a finished message that is sent unchanged.
 #[utoipa::path(post, path = "/emails", tag = "emails",
-    params(EmailParams, ("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with what the first made.",
+    params(EmailParams, ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first result.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$"),
-        ("traceparent" = Option<String>, Header, description = "The trace that the e-mail belongs to (W3C Trace Context).")),
+        ("traceparent" = Option<String>, Header, description = "Trace that the e-mail belongs to (W3C Trace Context).")),
     request_body(content((NewEmail = "application/json"), (String = "message/rfc822"))),
-    responses((status = 202, description = "It is taken: its file and its row are written", body = AcceptedEmail),
-        (status = 200, description = "The same request was made before: its e-mail", body = AcceptedEmail),
-        (status = 404, description = "No lane takes e-mails in", body = Problem, content_type = "application/problem+json")))]
+    responses((status = 202, description = "The e-mail was accepted: its file and its row are written", body = AcceptedEmail),
+        (status = 200, description = "The request was repeated: the first e-mail", body = AcceptedEmail),
+        (status = 404, description = "No lane accepts e-mails", body = Problem, content_type = "application/problem+json")))]
 pub async fn create(
     State(api): State<Api>,
     caller: Caller,

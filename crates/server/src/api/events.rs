@@ -22,21 +22,27 @@ use super::{Api, Problem};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct EventParams {
+    /// Only events of this client.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     client_id: Option<String>,
+    /// Only events of this type.
     #[param(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     code: Option<String>,
+    /// Only events received at this time or later.
     created_after: Option<Moment>,
+    /// Only events received before this time.
     created_before: Option<Moment>,
-    /// Entries at most; 50 if left out.
+    /// Maximum number of entries. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
-    /// `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
 
-/// Events, newest first.
+/// List events
+///
+/// Newest first.
 #[utoipa::path(get, path = "/events", tag = "events", params(EventParams),
     responses((status = 200, description = "A page of events", body = Page<Event>)))]
 pub async fn list(
@@ -56,7 +62,7 @@ pub async fn list(
     Ok(Json(api.hub()?.events(actor, &filter, &page).await?))
 }
 
-/// What came of one event, or of each of a list.
+/// Result of sending one event, or of each event of a list.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum TakenIn {
@@ -64,16 +70,19 @@ pub enum TakenIn {
     Many(EventBatchOutcome),
 }
 
-/// Takes an event in (CloudEvents 1.0, structured; or binary, with its attributes in headers `ce-…`), and makes a job for each
-/// subscription that matches. A list (`application/cloudevents-batch+json`) is taken as `/events/batch` takes it.
+/// Send an event
+///
+/// Accepts a CloudEvent 1.0 and creates a job for each matching subscription. The event is structured JSON, or binary
+/// with its attributes in `ce-` headers. A list (`application/cloudevents-batch+json`) is handled as in
+/// `/events/batch`.
 #[utoipa::path(post, path = "/events", tag = "events",
     request_body(content((CloudEvent = "application/cloudevents+json"), (CloudEvent = "application/json"),
         (Vec<CloudEvent> = "application/cloudevents-batch+json"))),
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, is safe by its event's id already; another under the same key is a conflict.",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Events are recognised by their id, so a key is not needed. A different request with the same key within 24 hours is refused with 409.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$"),
-        ("traceparent" = Option<String>, Header, description = "The event's trace, unless it has a `traceparent` of its own (W3C Trace Context).")),
-    responses((status = 201, description = "What it made", body = EventMade),
-        (status = 200, description = "It was there before: nothing was made. Of a list: what came of each", body = TakenIn)))]
+        ("traceparent" = Option<String>, Header, description = "Trace of an event that has no `traceparent` attribute (W3C Trace Context).")),
+    responses((status = 201, description = "The event was received and its jobs created", body = EventMade),
+        (status = 200, description = "The event was received before: no job was created. For a list: the result of each event", body = TakenIn)))]
 pub async fn create(
     State(api): State<Api>,
     ByProducer(caller): ByProducer,
@@ -103,24 +112,29 @@ pub async fn create(
     Ok((status, Json(TakenIn::One(made))))
 }
 
-/// An event, as it was taken in.
-#[utoipa::path(get, path = "/events/{id}", tag = "events", params(("id" = String, Path)),
+/// Get an event
+///
+/// As it was received.
+#[utoipa::path(get, path = "/events/{id}", tag = "events", params(("id" = String, Path, description = "Id of the event")),
     responses((status = 200, description = "The event", body = Event)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<Event>, Problem> {
     Ok(Json(api.hub()?.event(caller.at_least(Role::Viewer)?, &id).await?))
 }
 
+/// Which subscriptions to create jobs for.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Replay {
-    /// Only for this one.
+    /// Only this subscription. Default: all that match.
     #[schema(pattern = "^[0-9A-HJKMNP-TV-Z]{13}$")]
     subscription_id: Option<String>,
 }
 
-/// Makes new jobs for an event, for the subscriptions that match it now.
+/// Replay an event
+///
+/// Creates new jobs for the subscriptions that match the event now.
 #[utoipa::path(post, path = "/events/{id}/replay", tag = "events", request_body = Option<Replay>,
-    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with the jobs that the first made.",
+    params(("id" = String, Path, description = "Id of the event"), ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first jobs.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
     responses((status = 200, description = "The new jobs", body = Replayed)))]
 pub async fn replay(

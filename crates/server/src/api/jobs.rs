@@ -21,32 +21,38 @@ use super::{Api, Problem};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct JobParams {
+    /// Only jobs in this state.
     status: Option<DispatchStatus>,
+    /// Only jobs of this client.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     client_id: Option<String>,
+    /// Only jobs with this code.
     #[param(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     code: Option<String>,
+    /// Only jobs of this event.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     event_id: Option<String>,
+    /// Only jobs of this subscription.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     subscription_id: Option<String>,
-    /// At this time or later.
+    /// Only jobs created at this time or later.
     created_after: Option<Moment>,
-    /// Before this time.
+    /// Only jobs created before this time.
     created_before: Option<Moment>,
-    /// Jobs with this metadata; `metadataValue` belongs to it.
+    /// Only jobs with this metadata key. Needs `metadataValue`.
     #[param(min_length = 1, max_length = 128, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     metadata_key: Option<String>,
+    /// Value of `metadataKey`.
     #[param(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     metadata_value: Option<String>,
-    /// true: those in ERROR that have attempts left.
+    /// If true, only jobs in ERROR that have attempts left.
     retryable: Option<bool>,
-    /// true: those PENDING whose time has come.
+    /// If true, only PENDING jobs that are due.
     due: Option<bool>,
-    /// Entries at most; 50 if left out.
+    /// Maximum number of entries. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
-    /// `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
@@ -92,7 +98,9 @@ fn metadata_filter(
     }
 }
 
-/// Jobs, newest first, without payloads and attempts.
+/// List dispatch jobs
+///
+/// Newest first, without payloads and attempts.
 #[utoipa::path(get, path = "/dispatch-jobs", tag = "dispatch jobs", params(JobParams),
     responses((status = 200, description = "A page of jobs", body = Page<DispatchJob>)))]
 pub async fn list(
@@ -105,14 +113,14 @@ pub async fn list(
     Ok(Json(api.hub()?.jobs(actor, &filter, &page).await?))
 }
 
-/// Makes a job.
+/// Create a dispatch job
 #[utoipa::path(post, path = "/dispatch-jobs", tag = "dispatch jobs", request_body = NewJob,
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same as `idempotencyKey`.",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Same as `idempotencyKey` in the body.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$"),
-        ("traceparent" = Option<String>, Header, description = "The trace that the delivery belongs to (W3C Trace Context).")),
+        ("traceparent" = Option<String>, Header, description = "Trace that the delivery belongs to (W3C Trace Context).")),
     responses((status = 201, description = "The job", body = DispatchJob,
-            headers(("Location" = String, description = "Where it is"))),
-        (status = 200, description = "The same request was made before: its job", body = DispatchJob)))]
+            headers(("Location" = String, description = "URL of the job"))),
+        (status = 200, description = "The request was repeated: the first job", body = DispatchJob)))]
 pub async fn create(
     State(api): State<Api>,
     ByProducer(caller): ByProducer,
@@ -154,22 +162,28 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Pro
     }
 }
 
-/// A job with every attempt.
-#[utoipa::path(get, path = "/dispatch-jobs/{id}", tag = "dispatch jobs", params(("id" = String, Path)),
+/// Get a dispatch job
+///
+/// With its payload and every attempt.
+#[utoipa::path(get, path = "/dispatch-jobs/{id}", tag = "dispatch jobs", params(("id" = String, Path, description = "Id of the job")),
     responses((status = 200, description = "The job", body = DispatchJob)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<DispatchJob>, Problem> {
     Ok(Json(api.hub()?.job(caller.at_least(Role::Viewer)?, &id).await?))
 }
 
-/// Tries a job in ERROR again, now; a spent one with its original budget on top.
-#[utoipa::path(post, path = "/dispatch-jobs/{id}/retry", tag = "dispatch jobs", params(("id" = String, Path)),
+/// Retry a dispatch job
+///
+/// Retries a job in ERROR now. A job that has no attempts left gets its original number of attempts again.
+#[utoipa::path(post, path = "/dispatch-jobs/{id}/retry", tag = "dispatch jobs", params(("id" = String, Path, description = "Id of the job")),
     responses((status = 200, description = "The job", body = DispatchJob)))]
 pub async fn retry(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<DispatchJob>, Problem> {
     Ok(Json(api.hub()?.retry_job(caller.at_least(Role::Operator)?, &id).await?))
 }
 
-/// Cancels a job that was not delivered yet. One in flight stays cancelled, whatever its attempt comes to.
-#[utoipa::path(post, path = "/dispatch-jobs/{id}/cancel", tag = "dispatch jobs", params(("id" = String, Path)),
+/// Cancel a dispatch job
+///
+/// Possible until the job is delivered. A job that is being delivered stays cancelled whatever the attempt returns.
+#[utoipa::path(post, path = "/dispatch-jobs/{id}/cancel", tag = "dispatch jobs", params(("id" = String, Path, description = "Id of the job")),
     responses((status = 200, description = "The job", body = DispatchJob)))]
 pub async fn cancel(
     State(api): State<Api>,
@@ -179,8 +193,10 @@ pub async fn cancel(
     Ok(Json(api.hub()?.cancel_job(caller.at_least(Role::Operator)?, &id).await?))
 }
 
-/// Vouches for a job in ERROR: it counts as delivered.
-#[utoipa::path(post, path = "/dispatch-jobs/{id}/complete", tag = "dispatch jobs", params(("id" = String, Path)),
+/// Mark a dispatch job as completed
+///
+/// For a job in ERROR that was dealt with by other means.
+#[utoipa::path(post, path = "/dispatch-jobs/{id}/complete", tag = "dispatch jobs", params(("id" = String, Path, description = "Id of the job")),
     responses((status = 200, description = "The job", body = DispatchJob)))]
 pub async fn complete(
     State(api): State<Api>,
@@ -190,30 +206,39 @@ pub async fn complete(
     Ok(Json(api.hub()?.complete_job(caller.at_least(Role::Operator)?, &id).await?))
 }
 
-/// Which spent jobs to retry; nothing said: all of them.
+/// Which failed jobs to retry. Default: all of them.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RetryFilter {
+    /// Only jobs of this client. Default: all.
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     client_id: Option<String>,
+    /// Only jobs with this code. Default: all.
     #[schema(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     code: Option<String>,
+    /// Only jobs of this event. Default: all.
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     event_id: Option<String>,
+    /// Only jobs of this subscription. Default: all.
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     subscription_id: Option<String>,
+    /// Only jobs created at this time or later. Default: all.
     created_after: Option<Moment>,
+    /// Only jobs created before this time. Default: all.
     created_before: Option<Moment>,
-    /// Jobs with this metadata; `metadataValue` belongs to it.
+    /// Only jobs with this metadata key. Needs `metadataValue`. Default: all.
     #[schema(min_length = 1, max_length = 128, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     metadata_key: Option<String>,
+    /// Value of `metadataKey`. Default: none.
     #[schema(min_length = 1, max_length = 255, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     metadata_value: Option<String>,
 }
 
-/// Tries spent jobs again, up to 1000 a call, the oldest first.
+/// Retry failed dispatch jobs
+///
+/// Retries jobs that have no attempts left, oldest first, up to 1000 per request.
 #[utoipa::path(post, path = "/dispatch-jobs/retry", tag = "dispatch jobs", request_body = Option<RetryFilter>,
-    responses((status = 200, description = "How many", body = Retried)))]
+    responses((status = 200, description = "The number of jobs retried", body = Retried)))]
 pub async fn retry_many(
     State(api): State<Api>,
     ByOperator(caller): ByOperator,

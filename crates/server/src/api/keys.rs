@@ -13,25 +13,30 @@ use super::once::{Keyed, Once, once};
 use super::params::Id;
 use super::{Api, Problem};
 
-/// Every key that the caller may know of.
+/// API keys.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KeyList {
+    /// The keys that the caller may see.
     items: Vec<ApiKey>,
 }
 
-/// Every key, and never what it opens with.
+/// List API keys
+///
+/// Secrets are never shown.
 #[utoipa::path(get, path = "/api-keys", tag = "api keys",
-    responses((status = 200, description = "All keys, never what they open with", body = KeyList)))]
+    responses((status = 200, description = "All API keys, without secrets", body = KeyList)))]
 pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<KeyList>, Problem> {
     Ok(Json(KeyList { items: api.hub()?.keys(caller.at_least(Role::Admin)?).await? }))
 }
 
-/// Makes a key. This is the only time that it is shown.
+/// Create an API key
+///
+/// The secret is shown in this response only.
 #[utoipa::path(post, path = "/api-keys", tag = "api keys", request_body = NewKey,
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with the key that the first made, and does not show what it opens with.",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the API key that was created, without its secret.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
-    responses((status = 201, description = "The key", body = ShownKey),
-        (status = 200, description = "The same request was made before: its key, without what it opens with", body = ApiKey)))]
+    responses((status = 201, description = "The API key with its secret", body = ShownKey),
+        (status = 200, description = "The request was repeated: the API key, without its secret", body = ApiKey)))]
 pub async fn create(
     State(api): State<Api>,
     ByAdmin(caller): ByAdmin,
@@ -45,9 +50,11 @@ pub async fn create(
     })
 }
 
-/// From now on it opens nothing.
-#[utoipa::path(post, path = "/api-keys/{id}/revoke", tag = "api keys", params(("id" = String, Path)),
-    responses((status = 200, description = "The key", body = ApiKey)))]
+/// Revoke an API key
+///
+/// Requests with this key are refused from now on.
+#[utoipa::path(post, path = "/api-keys/{id}/revoke", tag = "api keys", params(("id" = String, Path, description = "Id of the API key")),
+    responses((status = 200, description = "The API key", body = ApiKey)))]
 pub async fn revoke(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<ApiKey>, Problem> {
     Ok(Json(api.hub()?.revoke_key(caller.at_least(Role::Admin)?, &id).await?))
 }

@@ -67,87 +67,115 @@ pub struct LaneMake {
     pub settings: Vec<(String, String)>,
 }
 
-/// A lane, as this instance sees it; the figures are since its start.
+/// A lane as this instance sees it. Counters start at zero when the instance starts.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LaneView {
+    /// Name of the lane.
     name: String,
+    /// Contract of the lane.
     contract: String,
+    /// Stage of the contract that the lane runs.
     stage: String,
-    /// `starting`, `running`, `paused`, `unreachable`, `misconfigured`, `store_away`, `queue_away`, `stalled`, `draining`, `stopped`
+    /// `starting`, `running`, `paused`, `unreachable`, `misconfigured`, `store_away`, `queue_away`, `stalled`,
+    /// `draining` or `stopped`.
     health: String,
-    /// Why it does not move.
+    /// Why the lane does not deliver. Null: it does.
     reason: Option<String>,
+    /// Whether the lane counts as ready in `/readyz`.
     ready: bool,
-    /// Rows in hand now.
+    /// Rows that this instance holds now.
     held: u64,
+    /// Rows claimed.
     claimed: u64,
+    /// Rows delivered.
     delivered: u64,
+    /// Attempts that failed and are retried.
     retried: u64,
+    /// Rows that failed for good.
     failed: u64,
+    /// Results that were not written because the lease was lost.
     lost: u64,
+    /// Rows whose lease ran out and that were taken back.
     reclaimed: u64,
 }
 
+/// All lanes.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LaneList {
+    /// The lanes.
     items: Vec<LaneView>,
 }
 
-/// A lane with what its contract says and what its settings are.
+/// A lane with the states of its contract and its settings.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LaneDetail {
     #[serde(flatten)]
     lane: LaneView,
+    /// States of a row.
     states: Vec<StateView>,
-    /// The state machine: every move that a row can make.
+    /// The state machine: every change of state that a row can make.
     moves: Vec<MoveView>,
+    /// What rows can be searched by.
     searches: Vec<SearchView>,
-    /// What an operator may do with rows.
+    /// What an operator can do with rows.
     verbs: Vec<VerbView>,
-    /// The settings in force; no secret among them.
+    /// The settings in force, without secrets.
     settings: Vec<SettingView>,
 }
 
+/// A state of a contract.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StateView {
+    /// Name of the state, as the table has it.
     name: String,
-    /// `ready`, `claimed`, `waiting`, `delivered`, `failed` or `ended`
+    /// What the state means: `ready`, `claimed`, `waiting`, `delivered`, `failed` or `ended`.
     role: &'static str,
 }
 
+/// A change of state.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MoveView {
+    /// State before.
     from: String,
+    /// State after.
     to: String,
-    /// `claimed`, `delivered`, `retry`, …
+    /// What causes the change: `claimed`, `delivered`, `retry`, …
     verb: String,
-    /// Only a person makes it.
+    /// Whether only an operator makes this change.
     by_hand: bool,
 }
 
+/// A way to search rows.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchView {
-    /// `id`, `key`, `recipient`, `group` or `error`
+    /// What to search by: `id`, `key`, `recipient`, `group` or `error`.
     by: &'static str,
+    /// Whether a search can ask for an exact match.
     exact: bool,
+    /// Whether a search can ask for a prefix.
     prefix: bool,
-    /// By an index, over all rows; else over the newest 10,000.
+    /// Whether an index is used, over all rows. Otherwise the newest 10,000 rows are searched.
     indexed: bool,
 }
 
+/// Something that an operator can do with rows.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VerbView {
-    /// The route: `requeue`, `cancel` or `release`
+    /// Last part of the route: `requeue`, `cancel` or `release`.
     name: &'static str,
+    /// Label of the button.
     title: &'static str,
-    /// The states that it can be done from.
+    /// States in which it is possible.
     from: Vec<String>,
 }
 
+/// A setting of a lane.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SettingView {
+    /// Name of the setting.
     key: String,
+    /// Value in force, as text.
     value: String,
 }
 
@@ -190,10 +218,12 @@ fn detail(lane: LaneStatus, make: &LaneMake, searches: Vec<Searchable>) -> LaneD
     }
 }
 
-/// What an operator asked for. The lane follows within seconds.
+/// What an operator requested. The lane follows within seconds.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LanePaused {
+    /// Name of the lane.
     name: String,
+    /// Whether the lane is to be paused.
     paused: bool,
 }
 
@@ -233,7 +263,9 @@ fn view(lane: LaneStatus) -> LaneView {
     }
 }
 
-/// How every lane is.
+/// List lanes
+///
+/// With the health and the counters of every lane on this instance.
 #[utoipa::path(get, path = "/lanes", tag = "lanes",
     responses((status = 200, description = "All lanes", body = LaneList)))]
 pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<LaneList>, Problem> {
@@ -241,8 +273,10 @@ pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<LaneLis
     Ok(Json(LaneList { items: api.lanes.lanes().into_iter().map(view).collect() }))
 }
 
-/// How one lane is, its state machine, and its settings.
-#[utoipa::path(get, path = "/lanes/{id}", tag = "lanes", params(("id" = String, Path, description = "Its name")),
+/// Get a lane
+///
+/// With its health, its state machine and its settings.
+#[utoipa::path(get, path = "/lanes/{id}", tag = "lanes", params(("id" = String, Path, description = "Name of the lane")),
     responses((status = 200, description = "The lane", body = LaneDetail)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<LaneDetail>, Problem> {
     caller.of_all_clients(Role::Viewer)?;
@@ -255,16 +289,20 @@ pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<J
     Ok(Json(detail(found, &make, searches)))
 }
 
+/// Pause a lane
+///
 /// Its rows wait, on all instances.
-#[utoipa::path(post, path = "/lanes/{id}/pause", tag = "lanes", params(("id" = String, Path, description = "Its name")),
-    responses((status = 200, description = "It pauses", body = LanePaused)))]
+#[utoipa::path(post, path = "/lanes/{id}/pause", tag = "lanes", params(("id" = String, Path, description = "Name of the lane")),
+    responses((status = 200, description = "The lane is being paused", body = LanePaused)))]
 pub async fn pause(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<LanePaused>, Problem> {
     set(&api, &caller, id, true).await
 }
 
-/// Goes on, on every instance.
-#[utoipa::path(post, path = "/lanes/{id}/resume", tag = "lanes", params(("id" = String, Path, description = "Its name")),
-    responses((status = 200, description = "It goes on", body = LanePaused)))]
+/// Resume a lane
+///
+/// Its rows are delivered again, on all instances.
+#[utoipa::path(post, path = "/lanes/{id}/resume", tag = "lanes", params(("id" = String, Path, description = "Name of the lane")),
+    responses((status = 200, description = "The lane is being resumed", body = LanePaused)))]
 pub async fn resume(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<LanePaused>, Problem> {
     set(&api, &caller, id, false).await
 }

@@ -23,36 +23,40 @@ use super::{Api, Problem};
 /// Rows of one statement.
 const CHUNK: u32 = 500;
 
-/// Which rows: `ids`, or all in a `state`.
+/// The rows to change: either `ids`, or all rows in a `state`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Chosen {
+    /// Keys of the rows, at most 1000; not together with `state` or `since`. Default: none.
     #[serde(default)]
     #[schema(max_items = 1000, nullable = false)]
     ids: Option<Vec<RowKey>>,
+    /// A state of the lane's contract: all rows in it, up to 10,000 per request. Default: none.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 64, nullable = false)]
     state: Option<String>,
-    /// With `state`: only rows that changed after this.
+    /// With `state`: only rows that changed after this time. Default: all.
     #[serde(default)]
     #[schema(nullable = false)]
     since: Option<Moment>,
-    /// Only count: nothing is moved.
+    /// Whether to only count the rows and change nothing. Default: false.
     #[serde(default)]
     preview: bool,
 }
 
-/// A row's key.
+/// Key of a row.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(min_length = 1, max_length = 255)]
 pub struct RowKey(String);
 
+/// Result of a change of rows.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MovedRows {
-    /// Rows that were chosen and are in a state that this can be done in; counted up to 10,000.
+    /// Rows that were selected and are in a state that allows the change, counted up to 10,000.
     matched: u64,
-    /// There are more than were counted, or than were moved: ask again.
+    /// Whether more rows match than were counted or changed. Repeat the request to change them.
     more: bool,
+    /// Number of rows that were changed.
     moved: u64,
 }
 
@@ -88,9 +92,11 @@ impl Chosen {
     }
 }
 
-/// Puts rows back to be tried, with a fresh budget.
-#[utoipa::path(post, path = "/lanes/{id}/requeue", tag = "lanes", params(("id" = String, Path, description = "Its name")),
-    request_body = Chosen, responses((status = 200, description = "How many", body = MovedRows)))]
+/// Requeue rows of a lane
+///
+/// The rows are delivered again, with all their attempts.
+#[utoipa::path(post, path = "/lanes/{id}/requeue", tag = "lanes", params(("id" = String, Path, description = "Name of the lane")),
+    request_body = Chosen, responses((status = 200, description = "The number of rows changed", body = MovedRows)))]
 pub async fn requeue(
     state: State<Api>,
     ByOperatorOfAll(caller): ByOperatorOfAll,
@@ -100,9 +106,11 @@ pub async fn requeue(
     operate(state, caller, id, body, Verb::Requeue).await
 }
 
-/// Ends rows that shall not be delivered.
-#[utoipa::path(post, path = "/lanes/{id}/cancel", tag = "lanes", params(("id" = String, Path, description = "Its name")),
-    request_body = Chosen, responses((status = 200, description = "How many", body = MovedRows)))]
+/// Cancel rows of a lane
+///
+/// The rows are not delivered.
+#[utoipa::path(post, path = "/lanes/{id}/cancel", tag = "lanes", params(("id" = String, Path, description = "Name of the lane")),
+    request_body = Chosen, responses((status = 200, description = "The number of rows changed", body = MovedRows)))]
 pub async fn cancel(
     state: State<Api>,
     ByOperatorOfAll(caller): ByOperatorOfAll,
@@ -112,10 +120,12 @@ pub async fn cancel(
     operate(state, caller, id, body, Verb::Cancel).await
 }
 
-/// Hands claimed rows back before their lease ends, unspent. A worker that still holds one loses it, but may have
-/// delivered it.
-#[utoipa::path(post, path = "/lanes/{id}/release", tag = "lanes", params(("id" = String, Path, description = "Its name")),
-    request_body = Chosen, responses((status = 200, description = "How many", body = MovedRows)))]
+/// Release claimed rows of a lane
+///
+/// Hands the rows back before their lease ends, without using an attempt. A worker that still holds a row cannot
+/// write its result, but may have delivered it.
+#[utoipa::path(post, path = "/lanes/{id}/release", tag = "lanes", params(("id" = String, Path, description = "Name of the lane")),
+    request_body = Chosen, responses((status = 200, description = "The number of rows changed", body = MovedRows)))]
 pub async fn release(
     state: State<Api>,
     ByOperatorOfAll(caller): ByOperatorOfAll,

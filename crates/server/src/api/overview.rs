@@ -24,19 +24,23 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// So that whoever stands between knows that the line is alive.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// Every lane at a glance, and what needs attention.
+/// Get an overview of all lanes
+///
+/// With everything that needs attention.
 #[utoipa::path(get, path = "/overview", tag = "lanes",
-    responses((status = 200, description = "How everything is", body = Overview)))]
+    responses((status = 200, description = "The overview", body = Overview)))]
 pub async fn get(State(api): State<Api>, caller: Caller) -> Result<Json<Overview>, Problem> {
     caller.of_all_clients(Role::Viewer)?;
     Ok(Json(api.sampler.look().await))
 }
 
-/// The same as server-sent events named `overview`: every few seconds, and at once when a lane's health changes.
-/// The stream ends with the key or session that it was opened with.
+/// Stream the overview
+///
+/// Server-sent events named `overview`: every few seconds, and at once when the health of a lane changes. The stream
+/// ends when the API key or session that opened it ends.
 #[utoipa::path(get, path = "/overview/stream", tag = "lanes",
-    responses((status = 200, description = "Events without end", body = String, content_type = "text/event-stream"),
-        (status = 429, description = "Too many streams are open: of this key (20), or in total (100)", body = Problem, content_type = "application/problem+json")))]
+    responses((status = 200, description = "A stream of events that does not end", body = String, content_type = "text/event-stream"),
+        (status = 429, description = "Too many streams are open: 20 for this API key, or 100 in total", body = Problem, content_type = "application/problem+json")))]
 pub async fn stream(
     State(api): State<Api>,
     caller: Caller,

@@ -115,10 +115,10 @@ fn told(text: &str) -> Problem {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PageParams {
-    /// Entries at most; 50 if left out.
+    /// Maximum number of entries. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     pub limit: Option<u32>,
-    /// `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     #[param(min_length = 1, max_length = 500, pattern = "^[A-Za-z0-9_-]+$")]
     pub cursor: Option<String>,
 }

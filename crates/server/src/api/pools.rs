@@ -13,7 +13,9 @@ use super::once::{Keyed, Once, once};
 use super::params::{Id, PageParams, Params};
 use super::{Api, Problem};
 
-/// Pools, newest first.
+/// List pools
+///
+/// Newest first.
 #[utoipa::path(get, path = "/dispatch-pools", tag = "dispatch pools", params(PageParams),
     responses((status = 200, description = "A page of pools", body = Page<DispatchPool>)))]
 pub async fn list(
@@ -24,12 +26,12 @@ pub async fn list(
     Ok(Json(api.hub()?.pools(caller.at_least(Role::Viewer)?, &page.query()).await?))
 }
 
-/// Makes a pool.
+/// Create a pool
 #[utoipa::path(post, path = "/dispatch-pools", tag = "dispatch pools", request_body = NewPool,
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with what the first made.",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first result.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
     responses((status = 201, description = "The pool", body = DispatchPool),
-        (status = 200, description = "The same request was made before: its pool", body = DispatchPool)))]
+        (status = 200, description = "The request was repeated: the first pool", body = DispatchPool)))]
 pub async fn create(
     State(api): State<Api>,
     ByOperator(caller): ByOperator,
@@ -42,15 +44,17 @@ pub async fn create(
     })
 }
 
-/// One pool.
-#[utoipa::path(get, path = "/dispatch-pools/{id}", tag = "dispatch pools", params(("id" = String, Path)),
+/// Get a pool
+#[utoipa::path(get, path = "/dispatch-pools/{id}", tag = "dispatch pools", params(("id" = String, Path, description = "Id of the pool")),
     responses((status = 200, description = "The pool", body = DispatchPool)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<DispatchPool>, Problem> {
     Ok(Json(api.hub()?.pool(caller.at_least(Role::Viewer)?, &id).await?))
 }
 
-/// Changes its limits.
-#[utoipa::path(put, path = "/dispatch-pools/{id}", tag = "dispatch pools", params(("id" = String, Path)),
+/// Change a pool
+///
+/// Replaces its name, description and limits. New limits apply within seconds.
+#[utoipa::path(put, path = "/dispatch-pools/{id}", tag = "dispatch pools", params(("id" = String, Path, description = "Id of the pool")),
     request_body = PoolChange, responses((status = 200, description = "The pool", body = DispatchPool)))]
 pub async fn put(
     State(api): State<Api>,
@@ -61,16 +65,20 @@ pub async fn put(
     Ok(Json(api.hub()?.change_pool(caller.at_least(Role::Operator)?, &id, &what).await?))
 }
 
-/// Takes it away. A conflict while a subscription names it, or a job that is still to be delivered.
-#[utoipa::path(delete, path = "/dispatch-pools/{id}", tag = "dispatch pools", params(("id" = String, Path)),
-    responses((status = 204, description = "It is gone")))]
+/// Delete a pool
+///
+/// Refused with 409 while a subscription or an unfinished job uses the pool.
+#[utoipa::path(delete, path = "/dispatch-pools/{id}", tag = "dispatch pools", params(("id" = String, Path, description = "Id of the pool")),
+    responses((status = 204, description = "Deleted")))]
 pub async fn delete(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<StatusCode, Problem> {
     api.hub()?.delete_pool(caller.at_least(Role::Operator)?, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Its jobs wait.
-#[utoipa::path(post, path = "/dispatch-pools/{id}/pause", tag = "dispatch pools", params(("id" = String, Path)),
+/// Pause a pool
+///
+/// Its jobs wait and use no attempt.
+#[utoipa::path(post, path = "/dispatch-pools/{id}/pause", tag = "dispatch pools", params(("id" = String, Path, description = "Id of the pool")),
     responses((status = 200, description = "The pool", body = DispatchPool)))]
 pub async fn pause(
     State(api): State<Api>,
@@ -80,8 +88,10 @@ pub async fn pause(
     Ok(Json(api.hub()?.pause_pool(caller.at_least(Role::Operator)?, &id, true).await?))
 }
 
-/// Its jobs go on.
-#[utoipa::path(post, path = "/dispatch-pools/{id}/resume", tag = "dispatch pools", params(("id" = String, Path)),
+/// Resume a pool
+///
+/// Its jobs are delivered again.
+#[utoipa::path(post, path = "/dispatch-pools/{id}/resume", tag = "dispatch pools", params(("id" = String, Path, description = "Id of the pool")),
     responses((status = 200, description = "The pool", body = DispatchPool)))]
 pub async fn resume(
     State(api): State<Api>,

@@ -7,20 +7,23 @@ use postrider_seams::store::Class;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What went wrong (RFC 9457, `application/problem+json`).
+/// An error (RFC 9457, `application/problem+json`).
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Problem {
-    /// `about:blank`: the status says it all.
+    /// Always `about:blank`: the HTTP status says what kind of error it is.
     #[serde(rename = "type")]
     kind: &'static str,
+    /// The HTTP status in words.
     title: &'static str,
+    /// The HTTP status.
     status: u16,
+    /// What is wrong with this request.
     detail: String,
-    /// Which fields, and why.
+    /// Each mistake in the request. Absent if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     errors: Vec<Fault>,
-    /// Of a batch of which nothing could be taken: what came of each entry.
+    /// If a whole batch was refused: the result of each entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, value_type = Vec<Object>)]
     results: Option<serde_json::Value>,

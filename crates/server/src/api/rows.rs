@@ -27,58 +27,67 @@ const LARGEST_FILE: u64 = 64 << 20;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct RowParams {
-    /// A state of the lane's contract.
+    /// Only rows in this state of the lane's contract.
     #[param(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
     state: Option<String>,
-    /// What to search by: `id`, `key`, `recipient`, `group` or `error`; `/lanes/{id}` says which a lane has.
+    /// What to search by: `id`, `key`, `recipient`, `group` or `error`. `/lanes/{id}` lists what a lane supports.
     #[param(value_type = Option<String>)]
     by: Option<SearchBy>,
-    /// What to search for.
+    /// What to search for. Needs `by`.
     #[param(min_length = 1, max_length = 500, pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$")]
     text: Option<String>,
-    /// `exact` (if left out) or `prefix`
+    /// `exact` or `prefix`. Default: `exact`.
     #[serde(rename = "match")]
     #[param(value_type = Option<String>)]
     matching: Option<Matching>,
-    /// `newest` (if left out) or `oldest` first
+    /// `newest` or `oldest` first. Default: `newest`.
     #[param(value_type = Option<String>)]
     order: Option<Order>,
-    /// Rows at most; 50 if left out.
+    /// Maximum number of rows. Default: 50.
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
-    /// `nextCursor` of the page before.
+    /// `nextCursor` of the previous page.
     #[param(min_length = 1, max_length = 1000, pattern = "^[A-Za-z0-9_-]+$")]
     cursor: Option<String>,
 }
 
+/// One page of rows.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RowPage {
+    /// The rows of this page.
     items: Vec<RowItem>,
+    /// Pass it as `cursor` to get the next page. Null: this is the last page.
     next_cursor: Option<String>,
-    /// What the page does not cover.
+    /// What the page does not cover. Null: nothing.
     note: Option<String>,
 }
 
-/// One row: why it waits, what happened to it, what it carries.
+/// A row: why it waits, what happened to it, what it contains.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RowDetail {
+    /// Key of the row.
     id: String,
+    /// Name of the lane.
     lane: String,
+    /// State of the row. Null: its columns hold no state of the contract.
     state: Option<String>,
-    /// `ready`, `claimed`, `waiting`, `delivered`, `failed` or `ended`
+    /// What the state means: `ready`, `claimed`, `waiting`, `delivered`, `failed` or `ended`.
     role: Option<&'static str>,
-    /// Why it waits; none where it does not.
+    /// Why the row waits. Null: it does not.
     waiting: Option<String>,
-    /// The row of its group that goes before it.
+    /// Key of the row of the same group that must be delivered first.
     waiting_behind: Option<String>,
-    /// Not before, where that is known.
+    /// Earliest time of the next attempt, if known.
     waiting_until: Option<Moment>,
-    /// What an operator may do with it now.
+    /// What an operator can do with the row now.
     verbs: Vec<VerbView>,
+    /// What happened to the row, and what happens next.
     timeline: Vec<TimelineEntry>,
+    /// What would be sent.
     message: MessageView,
+    /// The columns of the row.
     columns: Vec<Named>,
 }
 
@@ -138,8 +147,10 @@ impl RowParams {
     }
 }
 
-/// A page of a lane's rows.
-#[utoipa::path(get, path = "/lanes/{id}/rows", tag = "lanes", params(("id" = String, Path, description = "Its name"), RowParams),
+/// List rows of a lane
+///
+/// Optionally filtered by state, or searched.
+#[utoipa::path(get, path = "/lanes/{id}/rows", tag = "lanes", params(("id" = String, Path, description = "Name of the lane"), RowParams),
     responses((status = 200, description = "A page of rows", body = RowPage)))]
 pub async fn list(
     State(api): State<Api>,
@@ -170,9 +181,11 @@ fn offered(known: &[postrider_seams::inspect::Searchable], search: &Search) -> R
     if fits { Ok(()) } else { Err(Problem::parameter("match", "this search does not go by a prefix here")) }
 }
 
-/// One row.
+/// Get a row of a lane
+///
+/// Why it waits, what happened to it, and what it would send.
 #[utoipa::path(get, path = "/lanes/{id}/rows/{row}", tag = "lanes",
-    params(("id" = String, Path, description = "The lane's name"), ("row" = String, Path, description = "The row's key")),
+    params(("id" = String, Path, description = "Name of the lane"), ("row" = String, Path, description = "Key of the row")),
     responses((status = 200, description = "The row", body = RowDetail)))]
 pub async fn get(
     State(api): State<Api>,
@@ -240,9 +253,11 @@ async fn mail(api: &Api, lane: &str, id: &str) -> Result<postrider_seams::Mail, 
     }
 }
 
-/// The mail as a reader sees it, in an origin of its own where nothing runs and nothing is loaded.
+/// Show the mail of a row as HTML
+///
+/// The page is isolated: it runs no script and loads nothing.
 #[utoipa::path(get, path = "/lanes/{id}/rows/{row}/mail.html", tag = "lanes",
-    params(("id" = String, Path, description = "The lane's name"), ("row" = String, Path, description = "The row's key")),
+    params(("id" = String, Path, description = "Name of the lane"), ("row" = String, Path, description = "Key of the row")),
     responses((status = 200, description = "The mail", body = String, content_type = "text/html")))]
 pub async fn mail_html(
     State(api): State<Api>,
@@ -256,10 +271,12 @@ pub async fn mail_html(
     Ok((head, page).into_response())
 }
 
-/// The message as it would be sent, as a file.
+/// Download the mail of a row
+///
+/// The message as it would be sent.
 #[utoipa::path(get, path = "/lanes/{id}/rows/{row}/mail.eml", tag = "lanes",
-    params(("id" = String, Path, description = "The lane's name"), ("row" = String, Path, description = "The row's key")),
-    responses((status = 200, description = "The message", body = Vec<u8>, content_type = "message/rfc822")))]
+    params(("id" = String, Path, description = "Name of the lane"), ("row" = String, Path, description = "Key of the row")),
+    responses((status = 200, description = "The message", body = String, content_type = "message/rfc822")))]
 pub async fn mail_eml(
     State(api): State<Api>,
     caller: Caller,

@@ -13,21 +13,23 @@ use super::body::Body;
 use super::params::Id;
 use super::{Api, Problem};
 
-/// Every schema.
+/// Payload schemas.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SchemaList {
+    /// The schemas.
     items: Vec<PayloadSchema>,
 }
 
+/// A payload schema to register.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewSchema {
-    /// A JSON Schema.
+    /// The JSON Schema; draft 2020-12 unless `$schema` names another one.
     #[schema(value_type = Object)]
     schema: serde_json::Value,
 }
 
-/// Every schema.
+/// List payload schemas
 #[utoipa::path(get, path = "/schemas", tag = "schemas",
     responses((status = 200, description = "All schemas", body = SchemaList)))]
 pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<SchemaList>, Problem> {
@@ -35,16 +37,18 @@ pub async fn list(State(api): State<Api>, caller: Caller) -> Result<Json<SchemaL
     Ok(Json(SchemaList { items: api.hub()?.schemas().await? }))
 }
 
-/// One schema.
-#[utoipa::path(get, path = "/schemas/{id}", tag = "schemas", params(("id" = String, Path)),
+/// Get a payload schema
+#[utoipa::path(get, path = "/schemas/{id}", tag = "schemas", params(("id" = String, Path, description = "Id of the schema")),
     responses((status = 200, description = "The schema", body = PayloadSchema)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<PayloadSchema>, Problem> {
     caller.of_all_clients(Role::Viewer)?;
     Ok(Json(api.hub()?.schema(&id).await?))
 }
 
-/// Registers a schema: payloads of jobs that name it are held to it from now on.
-#[utoipa::path(put, path = "/schemas/{id}", tag = "schemas", params(("id" = String, Path)), request_body = NewSchema,
+/// Register a payload schema
+///
+/// Payloads of new jobs with this `schemaId` must match it.
+#[utoipa::path(put, path = "/schemas/{id}", tag = "schemas", params(("id" = String, Path, description = "Id of the schema")), request_body = NewSchema,
     responses((status = 200, description = "The schema", body = PayloadSchema)))]
 pub async fn put(
     State(api): State<Api>,
@@ -55,9 +59,11 @@ pub async fn put(
     Ok(Json(api.hub()?.put_schema(caller.of_all_clients(Role::Operator)?, &id, &new.schema).await?))
 }
 
-/// Takes a schema away: payloads are held to it no longer.
-#[utoipa::path(delete, path = "/schemas/{id}", tag = "schemas", params(("id" = String, Path)),
-    responses((status = 204, description = "It is gone")))]
+/// Delete a payload schema
+///
+/// Payloads are no longer checked against it.
+#[utoipa::path(delete, path = "/schemas/{id}", tag = "schemas", params(("id" = String, Path, description = "Id of the schema")),
+    responses((status = 204, description = "Deleted")))]
 pub async fn delete(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<StatusCode, Problem> {
     api.hub()?.delete_schema(caller.of_all_clients(Role::Operator)?, &id).await?;
     Ok(StatusCode::NO_CONTENT)

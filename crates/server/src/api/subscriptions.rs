@@ -14,7 +14,9 @@ use super::once::{Key, Keyed, Once, once};
 use super::params::{Id, PageParams, Params};
 use super::{Api, Problem};
 
-/// Subscriptions, newest first.
+/// List subscriptions
+///
+/// Newest first.
 #[utoipa::path(get, path = "/subscriptions", tag = "subscriptions", params(PageParams),
     responses((status = 200, description = "A page of subscriptions", body = Page<Subscription>)))]
 pub async fn list(
@@ -25,12 +27,12 @@ pub async fn list(
     Ok(Json(api.hub()?.subscriptions(caller.at_least(Role::Viewer)?, &page.query()).await?))
 }
 
-/// Makes a subscription.
+/// Create a subscription
 #[utoipa::path(post, path = "/subscriptions", tag = "subscriptions", request_body = NewSubscription,
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with what the first made.",
+    params(("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first result.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
     responses((status = 201, description = "The subscription", body = Subscription),
-        (status = 200, description = "The same request was made before: its subscription", body = Subscription)))]
+        (status = 200, description = "The request was repeated: the first subscription", body = Subscription)))]
 pub async fn create(
     State(api): State<Api>,
     ByOperator(caller): ByOperator,
@@ -44,15 +46,17 @@ pub async fn create(
     })
 }
 
-/// One subscription.
-#[utoipa::path(get, path = "/subscriptions/{id}", tag = "subscriptions", params(("id" = String, Path)),
+/// Get a subscription
+#[utoipa::path(get, path = "/subscriptions/{id}", tag = "subscriptions", params(("id" = String, Path, description = "Id of the subscription")),
     responses((status = 200, description = "The subscription", body = Subscription)))]
 pub async fn get(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<Json<Subscription>, Problem> {
     Ok(Json(api.hub()?.subscription(caller.at_least(Role::Viewer)?, &id).await?))
 }
 
-/// Puts another in its place; code and client stay.
-#[utoipa::path(put, path = "/subscriptions/{id}", tag = "subscriptions", params(("id" = String, Path)),
+/// Replace a subscription
+///
+/// Its code and client cannot be changed.
+#[utoipa::path(put, path = "/subscriptions/{id}", tag = "subscriptions", params(("id" = String, Path, description = "Id of the subscription")),
     request_body = NewSubscription, responses((status = 200, description = "The subscription", body = Subscription)))]
 pub async fn put(
     State(api): State<Api>,
@@ -63,16 +67,20 @@ pub async fn put(
     Ok(Json(api.hub()?.change_subscription(caller.at_least(Role::Operator)?, &id, &what).await?))
 }
 
-/// Takes it away: events make no more jobs for it. A conflict while jobs of it are still to be delivered.
-#[utoipa::path(delete, path = "/subscriptions/{id}", tag = "subscriptions", params(("id" = String, Path)),
-    responses((status = 204, description = "It is gone")))]
+/// Delete a subscription
+///
+/// Events no longer create jobs for it. Refused with 409 while jobs of it are not finished.
+#[utoipa::path(delete, path = "/subscriptions/{id}", tag = "subscriptions", params(("id" = String, Path, description = "Id of the subscription")),
+    responses((status = 204, description = "Deleted")))]
 pub async fn delete(State(api): State<Api>, caller: Caller, Id(id): Id) -> Result<StatusCode, Problem> {
     api.hub()?.delete_subscription(caller.at_least(Role::Operator)?, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Its jobs wait; events go on making them.
-#[utoipa::path(post, path = "/subscriptions/{id}/pause", tag = "subscriptions", params(("id" = String, Path)),
+/// Pause a subscription
+///
+/// Its jobs wait and use no attempt. Events still create jobs.
+#[utoipa::path(post, path = "/subscriptions/{id}/pause", tag = "subscriptions", params(("id" = String, Path, description = "Id of the subscription")),
     responses((status = 200, description = "The subscription", body = Subscription)))]
 pub async fn pause(
     State(api): State<Api>,
@@ -82,8 +90,10 @@ pub async fn pause(
     Ok(Json(api.hub()?.pause_subscription(caller.at_least(Role::Operator)?, &id, true).await?))
 }
 
-/// Its jobs go on.
-#[utoipa::path(post, path = "/subscriptions/{id}/resume", tag = "subscriptions", params(("id" = String, Path)),
+/// Resume a subscription
+///
+/// Its jobs are delivered again.
+#[utoipa::path(post, path = "/subscriptions/{id}/resume", tag = "subscriptions", params(("id" = String, Path, description = "Id of the subscription")),
     responses((status = 200, description = "The subscription", body = Subscription)))]
 pub async fn resume(
     State(api): State<Api>,
@@ -93,9 +103,11 @@ pub async fn resume(
     Ok(Json(api.hub()?.pause_subscription(caller.at_least(Role::Operator)?, &id, false).await?))
 }
 
-/// Sends a made-up event to its target.
+/// Send a test event to a subscription
+///
+/// Creates a job with a sample event.
 #[utoipa::path(post, path = "/subscriptions/{id}/test", tag = "subscriptions",
-    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The same request again, within a day, answers with the job that the first made.",
+    params(("id" = String, Path, description = "Id of the subscription"), ("Idempotency-Key" = Option<String>, Header, description = "Repeating the request with the same key within 24 hours returns the first job.",
         min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$")),
     responses((status = 200, description = "The job", body = Replayed)))]
 pub async fn test(

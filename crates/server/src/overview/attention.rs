@@ -10,14 +10,16 @@ use super::counts::{Counts, Failed};
 /// A row that has been due for longer waits for something.
 const LATE: f64 = 300.0;
 
-/// One sentence about one lane.
+/// A message about a lane that needs attention.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Attention {
+    /// Name of the lane.
     pub lane: String,
-    /// `bad`: rows don't move, or were lost to their receivers; `warn`: somebody should know.
+    /// `bad`: rows are not delivered, or deliveries failed for good. `warn`: worth knowing.
     pub level: &'static str,
+    /// The message. Times in it are UTC.
     pub text: String,
-    /// Since when, where the text says so; there it is in UTC.
+    /// Since when, if the message says so.
     pub since: Option<Moment>,
     /// What stands still comes before what failed.
     #[serde(skip)]

@@ -15,80 +15,100 @@ use super::rates::{Rates, STEP};
 use crate::LaneControl;
 use crate::api::{LaneMake, health_words};
 
-/// Every lane at a glance. Rates and history are of this instance; counts and lag are the database's own.
+/// The state of every lane. Rates and history are those of this instance; counts and lag come from the database.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Overview {
+    /// When the values were read.
     pub at: Moment,
-    /// What needs attention, the worst first.
+    /// What needs attention, most severe first.
     pub attention: Vec<Attention>,
+    /// Every lane.
     pub lanes: Vec<LaneOverview>,
 }
 
+/// The state of a lane.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LaneOverview {
+    /// Name of the lane.
     pub name: String,
+    /// Contract of the lane.
     pub contract: String,
+    /// Stage of the contract that the lane runs.
     pub stage: String,
-    /// As in `/lanes`.
+    /// Health of the lane, as in `/lanes`.
     pub health: &'static str,
-    /// Why it does not move.
+    /// Why the lane does not deliver. Null: it does.
     pub reason: Option<String>,
+    /// Whether an operator paused the lane.
     pub paused: bool,
-    /// Rows in this instance's hands.
+    /// Rows that this instance holds now.
     pub held: u64,
-    /// Rows that wait.
+    /// Rows that wait for delivery.
     pub backlog: Bounded,
-    /// Rows that some instance has claimed.
+    /// Rows that any instance has claimed.
     pub in_flight: Bounded,
+    /// Deliveries of this instance, in rows per second.
     pub delivered_per_second: f64,
+    /// Failures of this instance, in rows per second.
     pub failed_per_second: f64,
-    /// Since the oldest due row fell due.
+    /// Seconds since the oldest due row became due. Null: no row is due.
     pub oldest_due_seconds: Option<f64>,
-    /// The same; 0 where no row is due.
+    /// Seconds since the oldest due row became due. 0: no row is due.
     pub lag_seconds: f64,
-    /// Since the oldest claimed row was claimed.
+    /// Seconds since the oldest claimed row was claimed. Null: no row is claimed.
     pub oldest_claim_seconds: Option<f64>,
+    /// The database of the lane.
     pub store: Side,
+    /// The target of the lane.
     pub transport: Side,
+    /// Rates of the last hour.
     pub history: History,
-    /// Rows by state; empty while the database is away.
+    /// Number of rows by state. Empty while the database is not available.
     pub states: Vec<StateCount>,
 }
 
-/// A count that stops at 10,000.
+/// A number of rows, counted up to 10,000.
 #[derive(Debug, Clone, Copy, Default, Serialize, ToSchema)]
 pub struct Bounded {
+    /// Number of rows, at most 10,000.
     pub rows: u64,
-    /// There are more.
+    /// Whether there are more rows than were counted.
     pub more: bool,
 }
 
+/// The number of rows in a state, counted up to 10,000.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StateCount {
+    /// Name of the state.
     pub state: String,
+    /// Number of rows, at most 10,000.
     pub rows: u64,
-    /// There are more: the count stopped at 10,000.
+    /// Whether there are more rows than were counted.
     pub more: bool,
 }
 
-/// One end of a lane.
+/// The database or the target of a lane.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Side {
-    /// As the settings call it.
+    /// Its name in the settings.
     pub name: String,
-    /// `ok` or `trouble`
+    /// `ok` or `trouble`.
     pub state: &'static str,
+    /// What is wrong. Null: nothing.
     pub reason: Option<String>,
 }
 
-/// Rows a second, a value for each step of the last hour, oldest first.
+/// Rates of the last hour, in rows per second: one value per step, oldest first.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct History {
+    /// Length of a step, in seconds.
     pub step_seconds: u64,
+    /// Deliveries per second in each step.
     pub delivered: Vec<f64>,
+    /// Failures per second in each step.
     pub failed: Vec<f64>,
 }
 

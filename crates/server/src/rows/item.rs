@@ -11,19 +11,25 @@ use super::{cut, error_words};
 /// Characters of a cell.
 const CELL: usize = 300;
 
+/// A row in a list.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RowItem {
+    /// Key of the row.
     pub id: String,
-    /// None where the columns hold what no state of the contract does.
+    /// State of the row. Null: its columns hold no state of the contract.
     pub state: Option<String>,
+    /// Attempts made so far.
     pub attempts: Option<i64>,
-    /// Where it goes: recipients, a URL, a topic.
+    /// Where the row is sent: recipients, a URL, a topic.
     pub target: Option<String>,
+    /// Group within which rows are delivered in order.
     pub group: Option<String>,
-    /// Negative: it has been due for so long. Left out for rows that wait for nothing.
+    /// Seconds until the row is due; negative if it is overdue. Absent if it does not wait.
     pub due_in_seconds: Option<f64>,
+    /// When the row was written.
     pub created_at: Option<Moment>,
+    /// Why the last attempt failed.
     pub error: Option<String>,
 }
 

@@ -11,10 +11,12 @@ use super::cut;
 /// Characters of one column.
 const SHOWN: usize = 64 * 1024;
 
+/// A name and a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Named {
+    /// Name of the column, header or field.
     pub name: String,
-    /// None for NULL.
+    /// Its value as text. Null: NULL in the database.
     pub value: Option<String>,
 }
 

@@ -13,25 +13,27 @@ const SHOWN: usize = 128 * 1024;
 /// Bytes of a mail that are looked at for its parts.
 const LOOKED_AT: usize = 8 << 20;
 
-/// What would be sent, had the row its turn now.
+/// What would be sent if the row were delivered now.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageView {
-    /// `mail`, `http` or `record`; `none` where nothing can be made of the row
+    /// `mail`, `http` or `record`; `none` if no message can be made from the row.
     pub kind: &'static str,
-    /// Why nothing can be.
+    /// Why no message can be made from the row. Null: one can.
     pub problem: Option<String>,
+    /// Subject of a mail.
     pub subject: Option<String>,
-    /// What the envelope says: sender and recipients, method and URL, topic and key.
+    /// The envelope: sender and recipients, method and URL, topic and key.
     pub facts: Vec<Named>,
+    /// Headers of the message.
     pub headers: Vec<Named>,
-    /// A mail's plain text.
+    /// Plain text of a mail.
     pub text: Option<String>,
-    /// `mail.html` has something to show.
+    /// Whether `mail.html` has an HTML body to show.
     pub html: bool,
-    /// A request's or a record's body.
+    /// Body of a request or a record.
     pub payload: Option<String>,
-    /// The body was longer.
+    /// Whether the body is longer than what is shown.
     pub cut: bool,
 }
 

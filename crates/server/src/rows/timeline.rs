@@ -13,19 +13,20 @@ use super::{cut, error_words, role_of};
 /// Characters of a response's body, or of any other text.
 pub(super) const SHOWN: usize = 4_000;
 
+/// Something that happened to a row, or that is to happen.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct TimelineEntry {
-    /// A time to come where the row is to be tried then.
+    /// When. It is in the future for the next attempt.
     pub at: Option<Moment>,
-    /// `Written`, `Attempt 2: 503 Service Unavailable from shop.example`, a state that was reached.
+    /// What happened: `Written`, `Attempt 2: 503 Service Unavailable from shop.example`, a new state.
     pub what: String,
-    /// What else there is to say: how long it took, why, when it is tried again.
+    /// How long it took, why, when it is retried.
     pub detail: Option<String>,
     /// `good`, `bad` or empty.
     pub tone: &'static str,
-    /// What was answered.
+    /// Response of the receiver.
     pub body: Option<String>,
-    /// All that was recorded.
+    /// Everything that was recorded.
     pub facts: Vec<Named>,
 }
 

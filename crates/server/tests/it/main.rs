@@ -7,6 +7,7 @@ mod site;
 mod access;
 mod changes;
 mod console;
+mod descriptions;
 mod desk;
 mod document;
 mod doors;
