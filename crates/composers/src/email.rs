@@ -100,10 +100,13 @@ impl Composer for EmailComposer {
         self.settings.size_limit
     }
 
-    fn recipients(&self, row: &Claimed) -> Vec<String> {
-        let Some(fields) = &row.fields else { return Vec::new() };
-        let lists = ["to", "cc", "bcc"].map(|field| fields::mailboxes(fields, field).unwrap_or_default());
-        lists.into_iter().flatten().map(|mailbox| mailbox.address.as_str().to_owned()).collect()
+    async fn recipients(&self, rows: &[&Claimed]) -> Vec<Vec<String>> {
+        let one = |row: &&Claimed| {
+            let Some(fields) = &row.fields else { return Vec::new() };
+            let lists = ["to", "cc", "bcc"].map(|field| fields::mailboxes(fields, field).unwrap_or_default());
+            lists.into_iter().flatten().map(|mailbox| mailbox.address.as_str().to_owned()).collect()
+        };
+        rows.iter().map(one).collect()
     }
 }
 

@@ -106,11 +106,12 @@ impl Composer for MailJobComposer {
         self.settings.mail.size_limit
     }
 
-    fn recipients(&self, row: &Claimed) -> Vec<String> {
-        let contact =
-            row.fields.as_ref().and_then(|fields| fields.get("subscription.contact_value").as_text());
-        let address = contact.and_then(|contact| Address::parse(contact).ok());
-        address.map(|address| address.as_str().to_owned()).into_iter().collect()
+    async fn recipients(&self, rows: &[&Claimed]) -> Vec<Vec<String>> {
+        let one = |row: &&Claimed| {
+            let contact = row.fields.as_ref()?.get("subscription.contact_value").as_text()?.to_owned();
+            Some(Address::parse(&contact).ok()?.as_str().to_owned())
+        };
+        rows.iter().map(|row| one(row).into_iter().collect()).collect()
     }
 }
 

@@ -1,15 +1,17 @@
 //! The `raw_eml` composer (rule E8): an .eml file is sent as it is, but for its Bcc.
 //!
 //! Fields: `eml_path`. Envelope: the sender is the lane's `bounces`, else the file's Sender or From; the recipients are
-//! its To, Cc and Bcc. Line ends become CR LF, which SMTP demands. A file that is gone or no message: rejected; a file
+//! its To, Cc and Bcc. Line ends become CR LF, which SMTP demands. A file without a Message-ID gets one that is made of the
+//! row's id, the same for every delivery. A file that is gone or no message: rejected; a file
 //! system that is away: deferred.
 
 use std::io::Read as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use postrider_contract::RESULTS;
-use postrider_mail::Address;
+use postrider_mail::{Address, message_id};
 use postrider_seams::row::Detail;
 use postrider_seams::{Claimed, Composer, Content, Envelope, Failure, Mail, Outcome, Rest};
 
@@ -23,6 +25,12 @@ mod tests;
 
 /// Larger files are read while they are sent.
 const WHOLE: u64 = 256 * 1024;
+
+/// What most headers fit in.
+const HEADER: u64 = 16 * 1024;
+
+/// How long the files of a claim may take to tell who they are to.
+const LOOK_AHEAD: Duration = Duration::from_secs(2);
 
 /// How files are sent.
 #[derive(Debug)]
@@ -52,6 +60,10 @@ enum Reason {
     AllServed,
     #[error("eml: what is remembered of its recipients can't be read: {0}")]
     Remembered(serde_json::Error),
+    #[error(
+        "eml: the header field {0} names blind recipients who would get nothing: name them in a Bcc field"
+    )]
+    UnreadBlind(String),
     #[error("eml: {found} recipients, more than the limit of {limit}")]
     ManyRecipients { found: usize, limit: usize },
 }
@@ -86,6 +98,37 @@ impl Composer for RawEmlComposer {
     fn size_limit(&self) -> u64 {
         self.settings.size_limit
     }
+
+    async fn recipients(&self, rows: &[&Claimed]) -> Vec<Vec<String>> {
+        let paths: Vec<Option<String>> = rows
+            .iter()
+            .map(|row| row.fields.as_ref()?.get("eml_path").as_text().map(str::to_owned))
+            .collect();
+        let settings = Arc::clone(&self.settings);
+        let read = tokio::task::spawn_blocking(move || {
+            let one = |path: Option<String>| path.and_then(|path| addressed(&settings, &path));
+            paths.into_iter().map(|path| one(path).unwrap_or_default()).collect()
+        });
+        // A file system that hangs must not hold up the claim: these rows are looked up when they are sent.
+        match tokio::time::timeout(LOOK_AHEAD, read).await {
+            Ok(Ok(recipients)) => recipients,
+            _ => vec![Vec::new(); rows.len()],
+        }
+    }
+}
+
+/// Who a file is to; `None` where that can't be told, of which `compose` gives the reason.
+fn addressed(settings: &Settings, path: &str) -> Option<Vec<String>> {
+    let (file, _) = settings.base.open(path).ok()?;
+    let mut head = Vec::new();
+    let mut file = file.take(WHOLE);
+    while headers::end(&head).is_none() {
+        if file.by_ref().take(HEADER).read_to_end(&mut head).ok()? == 0 {
+            break;
+        }
+    }
+    let message = headers::Message::split(headers::begin(&head));
+    headers::read(&message.header).ok().map(|found| found.to)
 }
 
 fn refused(reason: &Reason) -> Outcome {
@@ -127,14 +170,23 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
     let fields = row.fields.as_ref().ok_or(Reason::NoPath)?;
     let path = fields.get("eml_path").as_text().filter(|path| !path.is_empty()).ok_or(Reason::NoPath)?;
     let text = text(settings, path)?;
-    let message = headers::Message::split(headers::begin(&text.head));
+    let mut message = headers::Message::split(headers::begin(&text.head));
+    if let Some(name) = message.unread_blind {
+        return Err(Reason::UnreadBlind(name));
+    }
     let found = headers::read(&message.header)?;
     let limit = settings.recipient_limit;
     if found.to.len() > limit {
         return Err(Reason::ManyRecipients { found: found.to.len(), limit });
     }
-    let from = settings.bounces.as_ref().map_or(found.from, |bounces| bounces.as_str().to_owned());
     let id = row.lease.id.to_string();
+    let message_id = found.message_id.unwrap_or_else(|| {
+        message_id("emails", &id, found.from.rsplit_once('@').map_or("localhost", |(_, domain)| domain))
+    });
+    if !found.has_message_id {
+        message.add("Message-ID", &format!("<{message_id}>"));
+    }
+    let from = settings.bounces.as_ref().map_or(found.from, |bounces| bounces.as_str().to_owned());
     let earlier = fields.get(RESULTS).as_text().filter(|text| !text.is_empty());
     let chosen = recipients::choose(found.to, recipients::earlier(earlier).map_err(Reason::Remembered)?);
     if chosen.now.is_empty() {
@@ -150,7 +202,7 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
             to: chosen.now,
             message: message.without_bcc().into(),
             rest: text.rest,
-            message_id: found.message_id.unwrap_or_else(|| id.clone()),
+            message_id,
             utf8,
             served: chosen.served,
             metadata: Vec::new(),

@@ -184,10 +184,12 @@ pub(crate) async fn accept(runner: &Runner, rows: Vec<Claimed>, asked: Instant) 
 
 /// One look-up for all rows of a claim: one for each call of the transport would cost a round trip to the database a call.
 async fn look_up(runner: &Runner, rows: &[HeldRow]) {
-    let addressed = rows.iter().map(|held| transport::Addressed {
-        row: held.row.lease.id.to_string(),
-        recipients: runner.lane.composer.recipients(&held.row),
-    });
+    let claimed: Vec<&Claimed> = rows.iter().map(|held| &held.row).collect();
+    let recipients = runner.lane.composer.recipients(&claimed).await;
+    let addressed = claimed
+        .iter()
+        .zip(recipients)
+        .map(|(row, recipients)| transport::Addressed { row: row.lease.id.to_string(), recipients });
     let addressed: Vec<_> = addressed.filter(|one| !one.recipients.is_empty()).collect();
     if !addressed.is_empty() {
         runner.transport.look_up_claimed(&addressed).await;

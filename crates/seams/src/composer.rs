@@ -14,12 +14,11 @@ pub trait Composer: Send + Sync {
     /// The most bytes that the message columns of one row may have. A larger row is rejected without being loaded.
     fn size_limit(&self) -> u64;
 
-    /// Who the row is to, where that can be known without composing it; empty where it can't. Cheap: called for every
-    /// claimed row, so that look-ups by recipient are one query per claim. An unreadable row has none here; `compose`
-    /// gives the reason.
-    fn recipients(&self, row: &Claimed) -> Vec<String> {
-        let _ = row;
-        Vec::new()
+    /// Who each row is to, where that can be known without composing it; empty where it can't. Cheap and short: called for
+    /// the rows of every claim, so that look-ups by recipient are one query per claim. An unreadable row has none here;
+    /// `compose` gives the reason. One result per row, in order.
+    async fn recipients(&self, rows: &[&Claimed]) -> Vec<Vec<String>> {
+        vec![Vec::new(); rows.len()]
     }
 
     /// What tells of an envelope that ends undelivered, for a place where somebody looks after such. `None`: there is

@@ -11,6 +11,58 @@ use std::sync::Arc;
 /// Bytes of one look into the file.
 const BLOCK: usize = 256 * 1024;
 
+/// Makes every line end CR LF, block by block: LF, any number of CRs and an LF, or a CR alone (old files have no other).
+#[derive(Debug, Clone, Default)]
+pub struct LineEnds {
+    /// CRs that came last, of which it is not known yet whether an LF follows.
+    returns: usize,
+    /// The last line that came out has no end yet.
+    open_line: bool,
+}
+
+impl LineEnds {
+    pub fn push(&mut self, block: &[u8], out: &mut Vec<u8>) {
+        let mut block = block;
+        while let Some(first) = block.first() {
+            let length = match first {
+                b'\n' => {
+                    out.extend_from_slice(b"\r\n");
+                    (self.returns, self.open_line) = (0, false);
+                    1
+                }
+                b'\r' => {
+                    self.returns += 1;
+                    1
+                }
+                _ => {
+                    self.end_returns(out);
+                    let end = block.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+                    let text = &block[..end.unwrap_or(block.len())];
+                    out.extend_from_slice(text);
+                    self.open_line = true;
+                    text.len()
+                }
+            };
+            block = &block[length..];
+        }
+    }
+
+    /// Ends the last line.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        self.end_returns(out);
+        if std::mem::take(&mut self.open_line) {
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+
+    fn end_returns(&mut self, out: &mut Vec<u8>) {
+        for _ in 0..std::mem::take(&mut self.returns) {
+            out.extend_from_slice(b"\r\n");
+            self.open_line = false;
+        }
+    }
+}
+
 /// A file from some place on, looked through once.
 #[derive(Debug, Clone)]
 pub struct Rest {
@@ -42,7 +94,12 @@ impl Rest {
     }
 
     pub fn blocks(&self) -> Blocks {
-        Blocks { file: Arc::clone(&self.file), at: self.start, left: Some(self.size), open_line: false }
+        Blocks {
+            file: Arc::clone(&self.file),
+            at: self.start,
+            left: Some(self.size),
+            ends: LineEnds::default(),
+        }
     }
 
     /// All of it, for those who can't do with less.
@@ -63,8 +120,7 @@ pub struct Blocks {
     at: u64,
     /// Bytes still to come; unknown while the file is looked through.
     left: Option<u64>,
-    /// The last line that came out has no end yet.
-    open_line: bool,
+    ends: LineEnds,
 }
 
 impl Blocks {
@@ -86,17 +142,9 @@ impl Blocks {
         let count = self.file.read_at(&mut raw, self.at)?;
         self.at += count as u64;
         let mut block = Vec::with_capacity(count + count / 16 + 2);
-        for line in raw[..count].split_inclusive(|byte| *byte == b'\n') {
-            let text = line.strip_suffix(b"\n");
-            // A CR of its own is no line end, and may not go out.
-            block.extend(text.unwrap_or(line).iter().filter(|byte| **byte != b'\r'));
-            if text.is_some() {
-                block.extend_from_slice(b"\r\n");
-            }
-            self.open_line = text.is_none();
-        }
-        if count == 0 && std::mem::take(&mut self.open_line) {
-            block.extend_from_slice(b"\r\n");
+        self.ends.push(&raw[..count], &mut block);
+        if count == 0 {
+            self.ends.finish(&mut block);
         }
         self.announce(block.len() as u64, count == 0)?;
         Ok((count > 0 || !block.is_empty()).then_some(block))
@@ -127,7 +175,8 @@ mod tests {
     #[tokio::test]
     async fn e08_every_line_ends_as_smtp_demands() {
         for (content, expected) in [
-            (&b"head\n\na\nb\r\nc\rd\r\r\n"[..], &b"a\r\nb\r\ncd\r\n"[..]),
+            (&b"head\n\na\nb\r\nc\rd\r\r\n"[..], &b"a\r\nb\r\nc\r\nd\r\n"[..]),
+            (b"head\n\na\r\rb\r", b"a\r\n\r\nb\r\n"),
             (b"head\n\nno end", b"no end\r\n"),
             (b"head\n\n\r", b"\r\n"),
             (b"head\n\n", b""),

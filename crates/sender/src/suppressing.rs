@@ -101,13 +101,16 @@ impl Suppressing {
         self.absent_until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn learn(&self, address: &str, reply: &str) {
-        let entry = folded(address);
-        match self.list.add(&entry, reply).await {
-            Ok(true) => tracing::info!(entry, reply, "the address does not exist; it is suppressed"),
-            Ok(false) => {}
-            Err(error) => tracing::warn!(entry, %error, "the address could not be put on the list"),
+    /// Puts addresses on the list in a task of its own: the time of the database must not count as the target's. All at
+    /// once: one round trip for a call, not one for each address.
+    fn learn(&self, gone: BTreeMap<String, String>) {
+        if gone.is_empty() {
+            return;
         }
+        let list = Arc::clone(&self.list);
+        tokio::spawn(async move {
+            join_all(gone.iter().map(|(address, reply)| add(&*list, address, reply))).await;
+        });
     }
 
     /// Sends, and looks at what came of it.
@@ -117,8 +120,7 @@ impl Suppressing {
             batch.iter().zip(&outcomes).filter_map(|(envelope, outcome)| Some((mail(envelope)?, outcome)));
         let gone: BTreeMap<String, String> =
             answered.flat_map(|(mail, outcome)| bounce::gone(outcome, mail)).collect();
-        // All at once: one round trip for a call, not one for each address.
-        join_all(gone.iter().map(|(address, reply)| self.learn(address, reply))).await;
+        self.learn(gone);
         for (envelope, outcome) in batch.iter().zip(&mut outcomes) {
             if let Content::Mail(mail) = &envelope.content {
                 self.finish(outcome, mail);
@@ -203,6 +205,15 @@ impl Transport for Suppressing {
 
     async fn probe(&self) -> Result<(), transport::Error> {
         self.inner.probe().await
+    }
+}
+
+async fn add(list: &dyn Suppressions, address: &str, reply: &str) {
+    let entry = folded(address);
+    match list.add(&entry, reply).await {
+        Ok(true) => tracing::info!(entry, reply, "the address does not exist; it is suppressed"),
+        Ok(false) => {}
+        Err(error) => tracing::warn!(entry, %error, "the address could not be put on the list"),
     }
 }
 

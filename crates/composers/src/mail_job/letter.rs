@@ -112,6 +112,8 @@ fn bookkeeping(row: &Row<'_>, job: &Value) -> Vec<Custom> {
         ("X-Metadata-Open-Event-Id", row.open_event.to_string()),
         ("X-Metadata-Term", word("/event/termId")),
         ("X-Metadata-Campus", word("/event/campusCode")),
+        // Tags of providers have few characters; here it is as the row has it (rule N8).
+        ("X-Metadata-Dedupe-Key", row.dedupe.clone().into_owned()),
     ];
     let filled = pairs.iter().filter(|(_, value)| !value.is_empty());
     filled.filter_map(|(name, value)| Custom::new(name, value).ok()).collect()

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use mail_parser::{Address as Parsed, HeaderName, HeaderValue, MessageParser};
 use postrider_mail::Address;
+use postrider_seams::rest::LineEnds;
 
 use super::Reason;
 
@@ -13,6 +14,8 @@ pub(super) struct Found {
     /// Each once, normalised.
     pub to: Vec<String>,
     pub message_id: Option<String>,
+    /// Is there a Message-ID field, readable or not?
+    pub has_message_id: bool,
 }
 
 pub(super) fn read(header: &[u8]) -> Result<Found, Reason> {
@@ -32,7 +35,8 @@ pub(super) fn read(header: &[u8]) -> Result<Found, Reason> {
     if to.is_empty() {
         return Err(Reason::NoRecipients);
     }
-    Ok(Found { from, to, message_id: message.message_id().map(str::to_owned) })
+    let has_message_id = message.header(HeaderName::MessageId).is_some();
+    Ok(Found { from, to, message_id: message.message_id().map(str::to_owned), has_message_id })
 }
 
 /// Every field of that name: a message should have one, and whoever is named in a second is a recipient as well.
@@ -97,6 +101,8 @@ pub(super) struct Message<'a> {
     pub header: Vec<u8>,
     /// Those that may be seen.
     visible: Vec<u8>,
+    /// A field that names blind recipients in a way that no reader of addresses understands.
+    pub unread_blind: Option<String>,
     /// What follows the header's empty line; `None` where there is none.
     body: Option<&'a [u8]>,
 }
@@ -105,6 +111,7 @@ impl<'a> Message<'a> {
     pub(super) fn split(file: &'a [u8]) -> Self {
         let (lines, end) = lines(file);
         let (mut header, mut visible, mut hidden) = (Vec::new(), Vec::new(), false);
+        let mut unread_blind = None;
         for line in lines {
             let folded = line.starts_with(b" ") || line.starts_with(b"\t");
             let line = match (folded && !header.is_empty(), line.trim_ascii()) {
@@ -113,7 +120,12 @@ impl<'a> Message<'a> {
                 (true, _) => line.to_vec(),
                 (false, line) => {
                     hidden = is_blind(line);
-                    field(line)
+                    let line = field(line);
+                    if hidden && !is_bcc(&line) {
+                        let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
+                        unread_blind = Some(String::from_utf8_lossy(name).escape_debug().to_string());
+                    }
+                    line
                 }
             };
             let parts: &mut [&mut Vec<u8>] =
@@ -123,7 +135,7 @@ impl<'a> Message<'a> {
                 part.extend_from_slice(b"\r\n");
             }
         }
-        Self { header, visible, body: end.map(|end| &file[end..]) }
+        Self { header, visible, unread_blind, body: end.map(|end| &file[end..]) }
     }
 
     /// The message with CR LF at every line's end, and without the header fields that name blind recipients.
@@ -132,12 +144,15 @@ impl<'a> Message<'a> {
         let Some(body) = self.body else { return message };
         message.reserve(2 + body.len() + body.len() / 32);
         message.extend_from_slice(b"\r\n");
-        for line in body.split_inclusive(|&byte| byte == b'\n') {
-            // A CR of its own is no line end, and may not go out.
-            message.extend(line.iter().filter(|byte| !matches!(byte, b'\r' | b'\n')));
-            message.extend_from_slice(b"\r\n");
-        }
+        let mut ends = LineEnds::default();
+        ends.push(body, &mut message);
+        ends.finish(&mut message);
         message
+    }
+
+    /// Adds a field to what is sent.
+    pub(super) fn add(&mut self, name: &str, value: &str) {
+        self.visible.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
     }
 }
 
@@ -147,6 +162,10 @@ fn field(line: &[u8]) -> Vec<u8> {
         Some(colon) => [line[..colon].trim_ascii_end(), &line[colon..]].concat(),
         None => line.to_vec(),
     }
+}
+
+fn is_bcc(field: &[u8]) -> bool {
+    field.split(|&byte| byte == b':').next().is_some_and(|name| name.eq_ignore_ascii_case(b"bcc"))
 }
 
 /// Does the field name blind recipients, whatever stands between its letters that no reader sees?

@@ -62,9 +62,9 @@ impl Composer for Addressing {
         self.0.size_limit()
     }
 
-    fn recipients(&self, row: &Claimed) -> Vec<String> {
-        let to = row.fields.as_ref().and_then(|fields| fields.get("to").as_text());
-        to.map(str::to_owned).into_iter().collect()
+    async fn recipients(&self, rows: &[&Claimed]) -> Vec<Vec<String>> {
+        let to = |row: &&Claimed| Some(row.fields.as_ref()?.get("to").as_text()?.to_owned());
+        rows.iter().map(|row| to(row).into_iter().collect()).collect()
     }
 }
 

@@ -95,6 +95,13 @@ async fn m09_who_has_it_already_keeps_the_row_from_failing() {
     assert_eq!(relay.count(), 0);
 }
 
+/// What was learnt is written beside the delivery.
+async fn settled() {
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test]
 async fn who_does_not_exist_is_put_on_the_list_and_policy_is_not() {
     let codes = [
@@ -111,6 +118,7 @@ async fn who_does_not_exist_is_put_on_the_list_and_policy_is_not() {
         let script = vec![Answer::Say(refusal("RCPT TO", &[("Ann@example.com", reply)]))];
         let (transport, relay, list) = world(&[], script).await;
         let outcome = send(&transport, &[mail("1", &["Ann@example.com"])]).await.remove(0);
+        settled().await;
         let page = list.page(None, 10).await.unwrap();
         assert_eq!(page.iter().any(|entry| entry.entry == "ann@example.com"), expected, "{reply}");
         assert_eq!(matches!(outcome, Outcome::Skipped(_)), expected, "{reply}: {outcome:?}");
@@ -131,6 +139,7 @@ async fn a_refusal_of_the_whole_message_is_nobodys_in_particular() {
         let to: Vec<&str> = refused.iter().map(|(address, _)| *address).collect();
         let (transport, _, list) = world(&[], vec![Answer::Say(refusal(stage, refused))]).await;
         send(&transport, &[mail("1", &to)]).await;
+        settled().await;
         assert_eq!(list.page(None, 10).await.unwrap().len(), expected, "{stage} {to:?}");
     }
 }
@@ -144,6 +153,7 @@ async fn m09_a_refusal_among_accepted_ones_is_learnt_as_well() {
     let (transport, _, list) = world(&[], vec![Answer::Say(sent)]).await;
     let outcome = send(&transport, &[mail("1", &["ann@example.com", "bob@example.com"])]).await.remove(0);
     assert!(matches!(outcome, Outcome::Delivered(_)));
+    settled().await;
     assert_eq!(list.page(None, 10).await.unwrap()[0].entry, "ann@example.com");
 }
 
@@ -163,6 +173,8 @@ async fn g1_while_the_list_cannot_be_read_nothing_is_sent_and_nothing_is_spent()
 struct Counting {
     inner: MemorySuppressions,
     asked: AtomicUsize,
+    /// How long a write takes.
+    slow: Duration,
 }
 
 #[async_trait]
@@ -176,6 +188,7 @@ impl Suppressions for Counting {
     }
 
     async fn add(&self, entry: &str, reason: &str) -> Result<bool, postrider_seams::store::Error> {
+        tokio::time::sleep(self.slow).await;
         self.inner.add(entry, reason).await
     }
 
@@ -200,6 +213,20 @@ fn counted() -> (Suppressing, Arc<Scripted>, Arc<Counting>) {
 
 fn addressed(row: &str, to: &str) -> Addressed {
     Addressed { row: row.to_owned(), recipients: vec![to.to_owned()] }
+}
+
+/// Writing to the list is no time of the target: calls would shrink for it.
+#[tokio::test(start_paused = true)]
+async fn what_is_learnt_is_written_beside_the_delivery() {
+    let script = vec![Answer::Say(refusal("RCPT TO", &[("ann@example.com", "550 5.1.1 no such user")]))];
+    let list = Arc::new(Counting { slow: Duration::from_secs(5), ..Counting::default() });
+    let suppressions = Arc::clone(&list) as Arc<dyn Suppressions>;
+    let transport = Suppressing::new(Scripted::new(script), suppressions, "relay");
+    let begun = Instant::now();
+    send(&transport, &[mail("1", &["ann@example.com"])]).await;
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    assert_eq!(list.page(None, 10).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

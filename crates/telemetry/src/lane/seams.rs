@@ -166,8 +166,8 @@ impl Composer for TracedComposer {
         self.inner.size_limit()
     }
 
-    fn recipients(&self, row: &Claimed) -> Vec<String> {
-        self.inner.recipients(row)
+    async fn recipients(&self, rows: &[&Claimed]) -> Vec<Vec<String>> {
+        self.inner.recipients(rows).await
     }
 
     fn dead_letter(&self, envelope: &Envelope, reason: &str) -> Option<Envelope> {

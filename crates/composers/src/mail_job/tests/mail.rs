@@ -116,6 +116,7 @@ async fn n09_metadata_and_trace_are_headers_of_the_mail() {
         ("X-Metadata-Open-Event-Id", "31"),
         ("X-Metadata-Term", "2026F"),
         ("X-Metadata-Campus", "NB"),
+        ("X-Metadata-Dedupe-Key", "sha:abc"),
     ] {
         assert_eq!(header(&[], name).await.as_deref(), Some(value), "{name}");
     }

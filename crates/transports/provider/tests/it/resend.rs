@@ -66,6 +66,7 @@ async fn n8_the_key_against_repeats_goes_along() {
     );
     assert_eq!(body["attachments"][0]["content"], "AAEC");
     assert_eq!(body["headers"]["List-Unsubscribe"], "<https://example.org/u/1>");
+    assert_eq!(body["headers"]["X-Metadata-Dedupe-Key"], DEDUPE_KEY, "unchanged (N8)");
     assert!(body["tags"].as_array().unwrap().contains(&json!({"name": "traceId", "value": "t_1"})));
 }
 

@@ -85,6 +85,10 @@ impl StandIn {
     }
 }
 
+/// Longer than Postmark's metadata may be, with characters that tags may not have.
+pub const DEDUPE_KEY: &str =
+    "sha256:0123456789abcdef0123456789abcdef/0123456789abcdef0123456789abcdef=seat+open=2026F/NB";
+
 /// A mail with everything that a mail may have, from `box@example.org`.
 pub fn mail(to: &[&str]) -> Envelope {
     mail_from("box@example.org", to)
@@ -95,7 +99,7 @@ pub fn mail_from(from: &str, to: &[&str]) -> Envelope {
         "From: \"Box, Office\" <{from}>\r\nTo: Ann <{}>\r\nReply-To: help@example.org\r\n\
          Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\nDate: Mon, 16 Nov 2026 00:00:00 +0000\r\n\
          Message-ID: <m-1@example.org>\r\nList-Unsubscribe: <https://example.org/u/1>\r\n\
-         List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\nMIME-Version: 1.0\r\n\
+         List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\nX-Metadata-Dedupe-Key: {DEDUPE_KEY}\r\nMIME-Version: 1.0\r\n\
          Content-Type: multipart/mixed; boundary=\"m\"\r\n\r\n\
          --m\r\nContent-Type: multipart/alternative; boundary=\"a\"\r\n\r\n\
          --a\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nHallo Öl\r\n\
