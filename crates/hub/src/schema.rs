@@ -2,6 +2,7 @@
 
 mod cost;
 mod validators;
+mod weight;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
+use super::weight::{on_text, plus, weight};
+
 /// Nodes of a schema, references followed.
 const NODES: usize = 2_000;
 /// Levels of a schema.
@@ -35,6 +37,8 @@ struct Node {
     /// Of its own checks; of texts for each 64 bytes besides.
     own: u64,
     per_text: u64,
+    /// For each name of a member, and for each 64 bytes of it.
+    per_name: (u64, u64),
     unique: bool,
     /// Which members are left is found by evaluating the in-place checks again.
     repeats: bool,
@@ -174,7 +178,7 @@ impl<'a> Builder<'a> {
                 ("properties", Value::Object(_)) => node.properties = self.named(&here, value, depth)?,
                 ("patternProperties", Value::Object(patterns)) => {
                     patterns.keys().try_for_each(|pattern| self.pattern(pattern))?;
-                    node.own += patterns.len() as u64;
+                    node.per_name = patterns.keys().map(|pattern| weight(pattern)).fold((0, 0), plus);
                     node.every_property.extend(self.named(&here, value, depth)?.into_values());
                 }
                 (name, _) if EVERY_PROPERTY.contains(&name) => {
@@ -192,14 +196,17 @@ impl<'a> Builder<'a> {
                 }
                 ("pattern", Value::String(pattern)) => {
                     self.pattern(pattern)?;
-                    node.per_text += if backtracks(pattern) { 50 } else { 1 };
-                    node.own += if backtracks(pattern) { 500 } else { 1 };
+                    (node.own, node.per_text) = plus((node.own, node.per_text), weight(pattern));
                 }
                 ("format" | "contentEncoding" | "contentMediaType", Value::String(_)) => node.per_text += 4,
                 ("enum" | "const", _) => node.own += size(value),
                 ("uniqueItems", Value::Bool(true)) => node.unique = true,
                 _ => {}
             }
+        }
+        if EVERY_PROPERTY.iter().any(|name| members.contains_key(*name)) {
+            // Which members are left is found by comparing their names with the patterns again.
+            node.per_name = plus(node.per_name, node.per_name);
         }
         Ok(node)
     }
@@ -258,14 +265,6 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Does it need more than an automaton: look-around, or a reference to a group?
-fn backtracks(pattern: &str) -> bool {
-    let digit_after_backslash = || {
-        pattern.as_bytes().windows(2).any(|pair| pair[0] == b'\\' && matches!(pair[1], b'1'..=b'9' | b'k'))
-    };
-    ["(?=", "(?!", "(?<=", "(?<!", "(?>"].iter().any(|mark| pattern.contains(mark)) || digit_after_backslash()
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Visit {
     New,
@@ -318,7 +317,7 @@ impl Bound<'_> {
         let node = &self.cost.nodes[index];
         let (fixed, texts) = node.flat;
         match part {
-            Value::String(text) => return self.fits(flat(node, text)),
+            Value::String(text) => return self.fits(on_text(node.flat, text)),
             Value::Array(_) | Value::Object(_) => {}
             _ => return self.fits(fixed.saturating_add(texts)),
         }
@@ -370,23 +369,18 @@ impl Bound<'_> {
     fn members(&mut self, node: &Node, members: &Map<String, Value>) -> Option<u64> {
         let mut sum = 0u64;
         for (name, member) in members {
+            sum = self.fits(sum.saturating_add(on_text(node.per_name, name)))?;
             let own = node.properties.get(name).into_iter();
             for child in own.chain(&node.every_property) {
                 let more = self.of(*child, member)?;
                 sum = self.fits(sum.saturating_add(more))?;
             }
             for child in &node.names {
-                sum = self.fits(sum.saturating_add(flat(&self.cost.nodes[*child], name)))?;
+                sum = self.fits(sum.saturating_add(on_text(self.cost.nodes[*child].flat, name)))?;
             }
         }
         Some(sum)
     }
-}
-
-/// The work for a text.
-fn flat(node: &Node, text: &str) -> u64 {
-    let (fixed, texts) = node.flat;
-    fixed.saturating_add(texts.saturating_mul(1 + text.len() as u64 / 64))
 }
 
 #[cfg(test)]

@@ -68,3 +68,23 @@ fn what_is_out_of_bounds_is_refused() {
         assert!(error.contains(why), "{error}");
     }
 }
+
+#[test]
+fn patterns_of_names_are_counted_for_each_name() {
+    let names: Map<String, Value> = (0..10_000).map(|number| (format!("n{number}"), json!(1))).collect();
+    let payload = Value::Object(names);
+    let schema = |pattern: &dyn Fn(usize) -> String, count: usize| {
+        let patterns: Map<String, Value> = (0..count).map(|number| (pattern(number), json!(true))).collect();
+        json!({"patternProperties": patterns})
+    };
+    let cost = |schema: &Value| Cost::new(schema).expect("within the limits").of(&payload, u64::MAX);
+    let look = |number: usize| format!("^(?=n)(a|aa)+{number}$");
+    let most = Cost::new(&schema(&look, 200)).expect("within the limits").of(&payload, MOST);
+    assert_eq!(most, None, "200 patterns that backtrack, on 10,000 names");
+    let plain = schema(&|number| format!("^x{number}$"), 200);
+    assert!(cost(&plain) >= Some(200 * 10_000 * 2), "each pattern is compared with each name");
+    let mut with_rest = plain.clone();
+    with_rest["additionalProperties"] = json!(true);
+    assert!(cost(&with_rest) >= Some(2 * 200 * 10_000 * 2), "and again for what is left");
+    assert!(cost(&schema(&|_| "^x".to_owned(), 1)) < Some(MOST), "one pattern is cheap");
+}
