@@ -27,6 +27,7 @@ pub use cidr::Cidr;
 pub use client::{Client, ClientSettings, Route};
 pub use error::{Error, Fault};
 pub use guard::{Guard, PlainHttp};
+pub use lookup::{Lookups, Unresolved};
 pub use resolve::{Resolve, SystemResolver};
 pub use target::Target;
 pub use tls::Roots;

@@ -38,7 +38,7 @@ type Answer = Result<Arc<[SocketAddr]>, Arc<io::Error>>;
 
 /// Why there are no addresses.
 #[derive(Debug)]
-pub(crate) enum Unresolved {
+pub enum Unresolved {
     /// Nothing was asked: the client has too many look-ups running.
     Busy,
     /// No answer in time, or one that was asked for earlier is still missing.
@@ -46,8 +46,9 @@ pub(crate) enum Unresolved {
     Failed(Arc<io::Error>),
 }
 
+/// Looks up names for clients; clones share their places and answers.
 #[derive(Clone)]
-pub(crate) struct Lookups {
+pub struct Lookups {
     shared: Arc<Shared>,
     timeout: Duration,
 }

@@ -1,14 +1,13 @@
 //! Where the names in targets lead, asked when a target is named, so that one that leads to a private address is refused at
 //! once. Invariant: it only ever refuses. A name that leads nowhere now may do so later, and whatever it says here, the
-//! address that is dialled is judged again.
+//! address that is dialled is judged again. Look-ups are shared fairly among clients, as those of deliveries are.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use postrider_http::{Guard, Resolve};
-use tokio::time::timeout;
+use postrider_http::{Guard, Lookups, Resolve, Unresolved};
 use url::{Host, Url};
 
 /// A caller does not wait longer for its answer because a name server does not answer.
@@ -26,20 +25,29 @@ type Asked = (String, bool);
 struct Verdict(Option<&'static str>);
 
 pub(crate) struct Names {
-    resolver: Arc<dyn Resolve>,
+    lookups: Lookups,
     known: Mutex<HashMap<Asked, (Instant, Verdict)>>,
 }
 
 impl Names {
     pub fn new(resolver: Arc<dyn Resolve>) -> Self {
-        Self { resolver, known: Mutex::default() }
+        Self { lookups: Lookups::new(resolver, WAIT), known: Mutex::default() }
     }
 
-    /// The URLs among these whose name leads only to addresses that the guard refuses, and why.
-    pub async fn refused(&self, guard: &Guard, urls: BTreeSet<&str>) -> BTreeMap<String, String> {
-        let named: Vec<(&str, Asked, u16)> = urls.into_iter().filter_map(named).collect();
-        let asked: BTreeMap<&Asked, u16> = named.iter().map(|(_, asked, port)| (asked, *port)).collect();
-        let looks = asked.into_iter().map(async |(asked, port)| (asked, self.why(guard, asked, port).await));
+    /// The URLs among these whose name leads only to addresses that the guard refuses, and why. With each URL comes the client
+    /// whose look-up it is.
+    pub async fn refused(
+        &self,
+        guard: &Guard,
+        urls: BTreeMap<&str, Option<&str>>,
+    ) -> BTreeMap<String, String> {
+        let clients = &urls;
+        let named: Vec<(&str, Asked, u16)> = urls.keys().filter_map(|url| named(url)).collect();
+        let asked: BTreeMap<&Asked, (u16, Option<&str>)> =
+            named.iter().map(|(url, asked, port)| (asked, (*port, clients[url]))).collect();
+        let looks = asked
+            .into_iter()
+            .map(async |(asked, (port, client))| (asked, self.why(guard, client, asked, port).await));
         let found: BTreeMap<&Asked, Option<&str>> = join_all(looks).await.into_iter().collect();
         let refused = named.iter().filter_map(|(url, asked, _)| {
             let why = (*found.get(asked)?)?;
@@ -48,18 +56,26 @@ impl Names {
         refused.collect()
     }
 
-    async fn why(&self, guard: &Guard, asked: &Asked, port: u16) -> Option<&'static str> {
+    async fn why(
+        &self,
+        guard: &Guard,
+        client: Option<&str>,
+        asked: &Asked,
+        port: u16,
+    ) -> Option<&'static str> {
         if let Some(Verdict(why)) = self.known(asked) {
             return why;
         }
         let (host, secure) = asked;
-        let why = match timeout(WAIT, self.resolver.resolve(host, port)).await {
-            Ok(Ok(addresses)) => {
+        let why = match self.lookups.addresses(client, host, port).await {
+            Ok(addresses) => {
                 let refusals: Option<Vec<&str>> =
                     addresses.iter().map(|address| guard.refuses(address.ip(), *secure)).collect();
                 refusals.and_then(|refusals| refusals.first().copied())
             }
-            Ok(Err(_)) | Err(_) => None,
+            // Nothing was asked, so there is nothing to remember.
+            Err(Unresolved::Busy) => return None,
+            Err(Unresolved::TimedOut | Unresolved::Failed(_)) => None,
         };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST {
@@ -80,4 +96,46 @@ fn named(text: &str) -> Option<(&str, Asked, u16)> {
     let url = Url::parse(text).ok()?;
     let Some(Host::Domain(host)) = url.host() else { return None };
     Some((text, (host.to_owned(), url.scheme() == "https"), url.port_or_known_default()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::net::SocketAddr;
+
+    use async_trait::async_trait;
+
+    use super::*;
+
+    /// Never answers for `hang…`; everything else is this machine.
+    struct Hanging;
+
+    #[async_trait]
+    impl Resolve for Hanging {
+        async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+            if host.starts_with("hang") {
+                std::future::pending::<()>().await;
+            }
+            Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))])
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn names_of_one_client_that_do_not_answer_hold_up_no_other_client() {
+        let names = Arc::new(Names::new(Arc::new(Hanging)));
+        let hanging: Vec<String> = (0..1000).map(|n| format!("https://hang{n}.example/")).collect();
+        let other = Arc::clone(&names);
+        let many = tokio::spawn(async move {
+            let urls = hanging.iter().map(|url| (url.as_str(), Some("a"))).collect();
+            other.refused(&Guard::default(), urls).await
+        });
+        tokio::task::yield_now().await;
+        let start = tokio::time::Instant::now();
+        let urls = [("https://inside.example/", Some("b"))].into();
+        let refused = names.refused(&Guard::default(), urls).await;
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(start.elapsed() < Duration::from_millis(100), "{:?}", start.elapsed());
+        assert!(many.await.expect("an answer").is_empty());
+        assert!(start.elapsed() <= 2 * WAIT, "a caller waits no longer than this: {:?}", start.elapsed());
+    }
 }

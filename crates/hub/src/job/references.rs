@@ -30,7 +30,8 @@ impl Hub {
     ) -> Result<(), Error> {
         let accounts = self.accounts_named(&named(drafts, |new| new.service_account_id.as_deref())).await?;
         let pools = self.pools_named(&named(drafts, |new| new.dispatch_pool_id.as_deref())).await?;
-        let targets = drafts.iter().flatten().map(|draft| draft.new.target_url.as_str()).collect();
+        let drafted = drafts.iter().flatten().map(|draft| &draft.new);
+        let targets = drafted.map(|new| (new.target_url.as_str(), new.client_id.as_deref())).collect();
         let private = self.names.refused(&self.settings.guard, targets).await;
         for slot in drafts.iter_mut() {
             let Ok(draft) = slot.as_ref() else { continue };
