@@ -9,7 +9,6 @@ use aws_credential_types::Credentials;
 use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4;
-use aws_smithy_http_client::tls;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -137,9 +136,7 @@ async fn load(environment: &Environment) -> Result<Chain, Error> {
         let keys = Credentials::new(id, key, session, None, "environment");
         return Ok(Chain { region, provider: SharedCredentialsProvider::new(keys) });
     }
-    let http = aws_smithy_http_client::Builder::new()
-        .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
-        .build_https();
+    let http = postrider_aws::http_client();
     let config = aws_config::defaults(BehaviorVersion::latest()).http_client(http).load().await;
     let provider = config
         .credentials_provider()

@@ -24,6 +24,10 @@ pub(crate) type Item = HashMap<String, AttributeValue>;
 /// For reads, which the engine can as well ask again.
 pub(crate) const BRIEFLY: Duration = Duration::from_secs(5);
 
+/// For writes that get no answer. They are asked again under the same token; the engine must know soon if the service is
+/// away.
+const UNANSWERED: Duration = Duration::from_secs(10);
+
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -90,6 +94,7 @@ impl Database {
         let place = self.settings.place();
         // The same for every try: one whose answer was lost is not made twice.
         let token = format!("{:032x}", rand::random::<u128>());
+        let begun = Instant::now();
         patiently(within, || async {
             self.writes.fetch_add(1, Relaxed);
             let mut asked = self.client().await.execute_transaction().client_request_token(&token);
@@ -103,9 +108,10 @@ impl Database {
             }
             let written = asked.send().await.map(|_| Written::Done);
             // No answer: under the same token it can be asked again, and is done once.
-            written
-                .or_else(|cause| cancelled(&place, what, cause))
-                .map_err(|trouble| Trouble { throttled: trouble.throttled || trouble.unanswered, ..trouble })
+            written.or_else(|cause| cancelled(&place, what, cause)).map_err(|trouble| {
+                let again = trouble.unanswered && begun.elapsed() < UNANSWERED;
+                Trouble { throttled: trouble.throttled || again, ..trouble }
+            })
         })
         .await
     }

@@ -35,7 +35,7 @@ impl Settings {
             credentials: None,
             endpoint: None,
             connect_timeout: Duration::from_secs(3),
-            timeout: Duration::from_secs(10),
+            timeout: Duration::from_secs(4),
             requests: 16,
             instance: format!("{:016x}", rand::random::<u64>()),
         }

@@ -7,7 +7,6 @@ use aws_config::{BehaviorVersion, Region};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_smithy_http_client::tls;
 use postrider_broker::Registering;
 use postrider_contract::{Contract, Role};
 use postrider_seams::store::{Class, Error};
@@ -78,9 +77,7 @@ impl Database {
 
 /// Reads AWS's usual settings where ours are silent.
 async fn make_client(settings: &Settings, clock: &Clock) -> Client {
-    let http = aws_smithy_http_client::Builder::new()
-        .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
-        .build_https();
+    let http = postrider_aws::http_client();
     let timeouts = TimeoutConfig::builder()
         .connect_timeout(settings.connect_timeout)
         .operation_attempt_timeout(settings.timeout)

@@ -3,6 +3,7 @@
 use std::error::Error as _;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_smithy_runtime_api::client::result::DispatchFailure;
 use postrider_seams::store::{Class, Error};
 
 /// A failed request: the error, and whether the service only asked us to slow down.
@@ -58,7 +59,7 @@ where
     let code = cause.code().unwrap_or_default().to_owned();
     let (class, text) = match &cause {
         SdkError::TimeoutError(_) => (Class::Transient, "no answer in time".to_owned()),
-        SdkError::DispatchFailure(failure) if failure.is_other() => {
+        SdkError::DispatchFailure(failure) if failure.is_other() && !is_cut(failure) => {
             let text = format!("the request could not be made: {}", chain(&cause));
             (Class::Misconfigured, text)
         }
@@ -80,8 +81,17 @@ where
         }
     };
     let error = Error::new(class, format!("{place}: could not {what}: {text}"));
-    let unanswered = matches!(cause, SdkError::TimeoutError(_) | SdkError::ResponseError(_));
+    let unanswered = match &cause {
+        SdkError::TimeoutError(_) | SdkError::ResponseError(_) => true,
+        SdkError::DispatchFailure(failure) => is_cut(failure),
+        _ => false,
+    };
     Trouble { error: error.caused_by(cause), throttled: is_throttling(&code), unanswered }
+}
+
+/// Did the connection end under the request, so that it may have been done?
+fn is_cut(failure: &DispatchFailure) -> bool {
+    failure.as_connector_error().is_some_and(postrider_aws::is_cut)
 }
 
 /// The causes, from the outside in; the SDK's own words hold no credentials.

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use aws_config::{BehaviorVersion, Region};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::SharedCredentialsProvider;
 use aws_sdk_sqs::config::retry::RetryConfig;
 use aws_sdk_sqs::config::timeout::TimeoutConfig;
-use aws_smithy_http_client::tls;
 use postrider_broker::Registering;
 use postrider_seams::Outcome;
 
@@ -17,6 +17,9 @@ use crate::config::Settings;
 
 /// Addresses that are kept: queues of one lane.
 const KNOWN_LIMIT: usize = 10_000;
+
+/// The longest wait for an answer. A connection whose peer is gone must not use up the time of a whole call.
+const ANSWER: Duration = Duration::from_secs(4);
 
 /// The client, and what it knows of queues.
 pub struct Connected {
@@ -29,14 +32,16 @@ pub struct Connected {
 impl Connected {
     /// Reads AWS's usual settings where ours are silent. Connects to nothing yet.
     pub(crate) async fn new(settings: &Settings) -> Self {
-        let http = aws_smithy_http_client::Builder::new()
-            .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
-            .build_https();
+        let http = postrider_aws::http_client();
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(settings.connect_timeout)
+            .operation_attempt_timeout(ANSWER)
+            .build();
         // The engine decides what is tried again, and each call has its own deadline.
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .http_client(http)
             .retry_config(RetryConfig::disabled())
-            .timeout_config(TimeoutConfig::builder().connect_timeout(settings.connect_timeout).build());
+            .timeout_config(timeouts);
         if let Some(region) = &settings.region {
             loader = loader.region(Region::new(region.clone()));
         }

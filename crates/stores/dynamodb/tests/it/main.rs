@@ -3,6 +3,7 @@
 mod guards;
 mod layout;
 mod migrate;
+mod network;
 mod reached;
 mod second_client;
 mod throttled;

@@ -7,7 +7,6 @@ use aws_credential_types::Credentials;
 use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4;
-use aws_smithy_http_client::tls;
 use http::header::{HeaderName, HeaderValue};
 use postrider_broker::register_credentials;
 use serde_json::{Value, json};
@@ -113,9 +112,7 @@ pub(crate) struct Signer {
 impl Signer {
     /// Reads AWS's usual settings where ours are silent. The error says what is missing.
     pub async fn load(settings: &Settings) -> Result<Self, String> {
-        let http = aws_smithy_http_client::Builder::new()
-            .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
-            .build_https();
+        let http = postrider_aws::http_client();
         let mut loader = aws_config::defaults(BehaviorVersion::latest()).http_client(http);
         if let Some(region) = &settings.region {
             loader = loader.region(Region::new(region.clone()));

@@ -1,0 +1,144 @@
+//! The HTTP client of the AWS SDKs, for everything of ours that speaks to AWS.
+//!
+//! Owns: TLS, and when kept connections are given up. Must not: know a service. Invariant: after a request that got no
+//! answer in time no connection of that time is used again. If a peer vanished, its connections lead nowhere, all of
+//! them, and each would cost one more timeout.
+
+use std::error::Error as _;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aws_smithy_http_client::{Builder, tls};
+use aws_smithy_runtime_api::client::connector_metadata::ConnectorMetadata;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
+    SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+
+/// A connection that was idle for so long is closed. AWS itself closes sooner or later, and the SDK's connector offers
+/// no TCP keepalive that would find out.
+const IDLE: Duration = Duration::from_secs(20);
+
+/// A client with its own connections.
+pub fn http_client() -> SharedHttpClient {
+    renewable(|| {
+        Builder::new()
+            .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
+            .pool_idle_timeout(IDLE)
+            .build_https()
+    })
+}
+
+fn renewable(make: impl Fn() -> SharedHttpClient + Send + Sync + 'static) -> SharedHttpClient {
+    let current = Mutex::new(Current { generation: 0, client: make() });
+    SharedHttpClient::new(Renewable(Arc::new(Shared { make: Box::new(make), current })))
+}
+
+#[derive(Debug)]
+struct Renewable(Arc<Shared>);
+
+struct Shared {
+    make: Box<dyn Fn() -> SharedHttpClient + Send + Sync>,
+    current: Mutex<Current>,
+}
+
+struct Current {
+    generation: u64,
+    client: SharedHttpClient,
+}
+
+impl Shared {
+    fn current(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives up the connections of this generation. Requests under way keep theirs.
+    fn renew(&self, generation: u64) {
+        let mut current = self.current();
+        // Others that waited as long must not take connections with them that were opened since.
+        if current.generation == generation {
+            *current = Current { generation: generation + 1, client: (self.make)() };
+        }
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+impl HttpClient for Renewable {
+    fn http_connector(
+        &self,
+        settings: &HttpConnectorSettings,
+        components: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        let current = self.0.current();
+        let inner = current.client.http_connector(settings, components);
+        SharedHttpConnector::new(Watched {
+            inner,
+            generation: current.generation,
+            shared: Arc::clone(&self.0),
+        })
+    }
+
+    fn connector_metadata(&self) -> Option<ConnectorMetadata> {
+        self.0.current().client.connector_metadata()
+    }
+}
+
+/// Notices requests that get no answer.
+#[derive(Debug)]
+struct Watched {
+    inner: SharedHttpConnector,
+    generation: u64,
+    shared: Arc<Shared>,
+}
+
+impl HttpConnector for Watched {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let answer = self.inner.call(request);
+        let mut waiting =
+            Waiting { shared: Arc::clone(&self.shared), generation: self.generation, answered: false };
+        HttpConnectorFuture::new(async move {
+            let answer = answer.await;
+            waiting.answered = !answer.as_ref().is_err_and(|error| error.is_timeout());
+            answer
+        })
+    }
+}
+
+/// The SDK drops a request whose time is up.
+struct Waiting {
+    shared: Arc<Shared>,
+    generation: u64,
+    answered: bool,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.shared.renew(self.generation);
+        }
+    }
+}
+
+/// Did the connection end under the request, so that the service may have seen it? Not where there was none: nobody
+/// listens, or the name is not known.
+pub fn is_cut(error: &ConnectorError) -> bool {
+    // The connector's mark for an answer that broke off.
+    let broke_off = error.as_other().is_some();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        if cause.downcast_ref::<hyper_util::client::legacy::Error>().is_some_and(|cause| cause.is_connect()) {
+            return false;
+        }
+        source = cause.source();
+    }
+    broke_off || error.is_io()
+}

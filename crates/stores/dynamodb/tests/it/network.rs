@@ -1,0 +1,100 @@
+//! Networks that fail: connections whose peer is gone without a word, and connections that are cut.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use postrider_contract::Transition;
+use postrider_seams::store::{Class, Held, Settlement};
+use postrider_seams::{Claimed, Store as _, Want};
+use postrider_services::{NewConnections, Proxy};
+use postrider_store_dynamodb::{Database, DynamoStore};
+
+use crate::world::{World, claim, ids};
+
+/// What the lane may lose: the store works again this long after its connections were lost.
+const GOES_ON: Duration = Duration::from_secs(10);
+
+/// A store that speaks through a proxy.
+async fn open(world: &World) -> (Proxy, Database, Arc<DynamoStore>) {
+    let endpoint = world.settings.endpoint.clone().unwrap();
+    let behind = endpoint.trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
+    let proxy = Proxy::start(behind).unwrap();
+    let mut settings = world.settings.clone();
+    settings.endpoint = Some(format!("http://{}", proxy.address()));
+    let database = Database::connect(&settings);
+    let store = database.open(world.contract.clone(), "intake", "test").await.unwrap();
+    (proxy, database, store)
+}
+
+/// Claims until the store answers; every failure is the service's, never the row's.
+async fn claimed_again(store: &DynamoStore) -> Vec<Claimed> {
+    loop {
+        match store.claim(&Want { limit: 25 }).await {
+            Ok(rows) => return rows,
+            Err(error) => assert_eq!(error.class, Class::Transient, "{error}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_open_connections_are_dropped_and_the_store_goes_on() {
+    let world = World::new().await;
+    let (proxy, _, store) = open(&world).await;
+    proxy.delay(Duration::from_millis(100));
+    let several = [(); 6].map(|()| store.claim(&Want { limit: 25 }));
+    futures::future::join_all(several).await;
+    assert!(proxy.open() >= 4, "several connections are kept: {}", proxy.open());
+    proxy.delay(Duration::ZERO);
+    world.boto3("put('e-1', 'ACCEPTED')").await;
+    proxy.freeze();
+    let lost = Instant::now();
+    assert_eq!(ids(&claimed_again(&store).await), ["e-1"]);
+    assert!(lost.elapsed() < GOES_ON, "none of the others is tried: {:?}", lost.elapsed());
+
+    // New connections lead nowhere as well, for a while.
+    world.boto3("put('e-2', 'ACCEPTED')").await;
+    proxy.black_hole();
+    let error = store.claim(&Want { limit: 25 }).await.unwrap_err();
+    assert_eq!(error.class, Class::Transient, "{error}");
+    proxy.new_connections(NewConnections::Forward);
+    let back = Instant::now();
+    assert_eq!(ids(&claimed_again(&store).await), ["e-2"]);
+    assert!(back.elapsed() < GOES_ON, "{:?}", back.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_whose_connection_was_cut_is_repeated_under_its_token() {
+    let world = World::new().await;
+    world.boto3("put('e-1', 'ACCEPTED')").await;
+    let (proxy, database, store) = open(&world).await;
+    let claimed = claim(&store, 25).await;
+    let settlement =
+        Settlement { transition: Transition::Delivered, ..Settlement::released(claimed[0].lease.clone()) };
+    let writes = database.usage().writes;
+    proxy.delay(Duration::from_millis(500));
+    let cut = async {
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        proxy.cut();
+        proxy.delay(Duration::ZERO);
+    };
+    let moves = [settlement];
+    let (settled, ()) = tokio::join!(store.settle(&moves), cut);
+    assert_eq!(settled.unwrap(), [Held::Held]);
+    assert_eq!(database.usage().writes, writes + 2, "the same write, once more");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_refuses_connections_is_reported_at_once() {
+    let world = World::new().await;
+    world.boto3("put('e-1', 'ACCEPTED')").await;
+    let (proxy, _, store) = open(&world).await;
+    let claimed = claim(&store, 25).await;
+    let settlement =
+        Settlement { transition: Transition::Delivered, ..Settlement::released(claimed[0].lease.clone()) };
+    proxy.new_connections(NewConnections::Refuse);
+    proxy.cut();
+    let begun = Instant::now();
+    let error = store.settle(&[settlement]).await.unwrap_err();
+    assert_eq!(error.class, Class::Transient, "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
