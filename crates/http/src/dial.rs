@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt as _};
-use postrider_seams::is_exhausted;
+use postrider_seams::{is_exhausted, tcp};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
@@ -85,8 +85,6 @@ impl Dialer {
                 let fault = if is_exhausted(&error) { Fault::Exhausted } else { Fault::Connect };
                 Error::new(fault, format!("no connection with {}", target.origin)).caused_by(&error)
             })?;
-        // Head and body may go in two writes, and the second must not wait for the first's acknowledgement.
-        stream.set_nodelay(true).ok();
         if !target.origin.secure {
             return Ok(Dialled::Plain(stream));
         }
@@ -142,7 +140,12 @@ async fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     loop {
         tokio::select! {
             answered = under_way.next() => match answered {
-                Some(Ok(stream)) => return Ok(stream),
+                Some(Ok(stream)) => {
+                    // Head and body may go in two writes, and the second must not wait for the first's acknowledgement.
+                    stream.set_nodelay(true)?;
+                    tcp::detect_vanished_peer(&stream)?;
+                    return Ok(stream);
+                }
                 // Another address that refuses says nothing about one that we could not try.
                 Some(Err(error)) if !is_exhausted(&last) => last = error,
                 Some(Err(_)) => {}
@@ -174,5 +177,14 @@ mod tests {
         for code in [12, 23, 24, 105] {
             assert_eq!(fault(io::Error::from_raw_os_error(code)), Fault::Exhausted, "{code}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_vanishes_is_noticed() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let stream = connect(&[listener.local_addr().expect("its address")]).await.expect("a connection");
+        let socket = socket2::SockRef::from(&stream);
+        assert_eq!(socket.tcp_keepalive_time().expect("an option"), tcp::KEEPALIVE_IDLE);
+        assert_eq!(socket.tcp_user_timeout().expect("an option"), Some(tcp::USER_TIMEOUT));
     }
 }

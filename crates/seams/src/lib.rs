@@ -23,6 +23,7 @@ pub mod scrub;
 pub mod secret;
 pub mod store;
 pub mod suppression;
+pub mod tcp;
 pub mod transport;
 
 pub use clock::ClockOffset;

@@ -16,6 +16,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use postrider_seams::tcp;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -93,7 +94,7 @@ async fn answer(
     mut stopping: watch::Receiver<bool>,
 ) {
     // Answers are written whole: nothing is gained by holding their last part back.
-    if stream.set_nodelay(true).is_err() {
+    if stream.set_nodelay(true).and_then(|()| tcp::detect_vanished_peer(&stream)).is_err() {
         return;
     }
     let service = service_fn(|request: hyper::Request<Incoming>| {

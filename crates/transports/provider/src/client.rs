@@ -16,7 +16,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Pooled;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use postrider_seams::is_caused_by_exhaustion;
+use postrider_seams::{is_caused_by_exhaustion, tcp};
 use tokio::time::{Instant, timeout, timeout_at};
 use tower_service::Service;
 
@@ -72,14 +72,11 @@ pub(crate) struct Client {
 
 impl Client {
     pub fn new(connect_timeout: Duration, timeout: Duration) -> Self {
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
         let https = HttpsConnectorBuilder::new()
             .with_webpki_roots()
             .https_or_http()
             .enable_http1()
-            .wrap_connector(tcp);
+            .wrap_connector(connector());
         let pooled = Pooled::builder(TokioExecutor::new())
             .pool_idle_timeout(IDLE)
             .pool_timer(hyper_util::rt::TokioTimer::new())
@@ -119,6 +116,18 @@ impl Client {
         .await;
         Ok(Answer { status: head.status.as_u16(), headers: head.headers, body: read.freeze() })
     }
+}
+
+fn connector() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_nodelay(true);
+    connector.set_keepalive(Some(tcp::KEEPALIVE_IDLE));
+    connector.set_keepalive_interval(Some(tcp::KEEPALIVE_INTERVAL));
+    connector.set_keepalive_retries(Some(tcp::KEEPALIVE_RETRIES));
+    #[cfg(target_os = "linux")]
+    connector.set_tcp_user_timeout(Some(tcp::USER_TIMEOUT));
+    connector
 }
 
 /// A connector with one limit for TCP and TLS together, so that a time-out after it means a request under way.
@@ -164,4 +173,20 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         cause = error.source();
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_provider_that_vanishes_is_noticed() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("its address");
+        let uri = Uri::try_from(format!("http://{address}/")).expect("a URL");
+        let stream = connector().call(uri).await.expect("a connection");
+        let socket = socket2::SockRef::from(stream.inner());
+        assert_eq!(socket.tcp_keepalive_time().expect("an option"), tcp::KEEPALIVE_IDLE);
+        assert_eq!(socket.tcp_user_timeout().expect("an option"), Some(tcp::USER_TIMEOUT));
+    }
 }

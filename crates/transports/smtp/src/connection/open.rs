@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 
+use postrider_seams::tcp;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, timeout_at};
 
@@ -75,7 +76,8 @@ async fn dial(settings: &Settings, deadline: Instant) -> Result<TcpStream, Fault
         match timeout_at(now + share, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
                 // Without it the last packet of each mail waits 40 ms for an acknowledgement.
-                stream.set_nodelay(true).map_err(|error| Fault::unreachable(error.to_string()))?;
+                let set = stream.set_nodelay(true).and_then(|()| tcp::detect_vanished_peer(&stream));
+                set.map_err(|error| Fault::unreachable(error.to_string()))?;
                 return Ok(stream);
             }
             Ok(Err(error)) => fault = Fault::dialling("no connection", &error),
@@ -186,5 +188,23 @@ impl Connection {
             refusal.words = format!("{} (words withheld: they repeat the credentials)", refusal.code);
         }
         Err(turned_away(&refusal))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_relay_that_vanishes_is_noticed() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("its address").port();
+        let settings = Settings { port, ..Settings::new("127.0.0.1", Tls::None) };
+        let stream = dial(&settings, Instant::now() + Duration::from_secs(5)).await.expect("a connection");
+        let socket = socket2::SockRef::from(&stream);
+        assert_eq!(socket.tcp_keepalive_time().expect("an option"), tcp::KEEPALIVE_IDLE);
+        assert_eq!(socket.tcp_user_timeout().expect("an option"), Some(tcp::USER_TIMEOUT));
     }
 }

@@ -9,4 +9,5 @@ mod relay;
 mod sending;
 mod silence;
 mod tls;
+mod vanished;
 mod world;
