@@ -58,7 +58,7 @@ impl Settings {
             ca_file: None,
             certificate: None,
             name: "postrider".to_owned(),
-            heartbeat: Duration::from_secs(10),
+            heartbeat: Duration::from_secs(4),
             connect_timeout: Duration::from_secs(5),
             channels: 4,
             batch: 500,

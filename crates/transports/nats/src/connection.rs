@@ -21,8 +21,8 @@ use crate::config::{Credentials, Settings};
 use crate::error::Fault;
 use crate::events::Events;
 
-/// A dead peer that sends no reset is found after two of these.
-const PING: Duration = Duration::from_secs(10);
+/// A peer that is gone without a reset is found after three of these.
+const PING: Duration = Duration::from_millis(2500);
 /// Never the one that counts: each call has its own deadline.
 const ACK_TIMEOUT: Duration = Duration::from_hours(1);
 /// Longer than a lost connection lives.

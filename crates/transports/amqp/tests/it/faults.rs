@@ -102,3 +102,22 @@ async fn a_silent_broker_is_left_by_the_deadline() {
     );
     held.abort();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn o10_a_half_open_connection_is_replaced_within_ten_seconds() {
+    let (url, name) = (server::url().await, unique("deals"));
+    queue(&url, &name, FieldTable::default()).await;
+    let rest = url.split_once("127.0.0.1:").unwrap().1;
+    let port: u16 = rest.split('/').next().unwrap().parse().unwrap();
+    let proxy = postrider_services::Proxy::start(([127, 0, 0, 1], port).into()).unwrap();
+    let amqp = amqp(&url.replace(&format!("127.0.0.1:{port}"), &proxy.address().to_string()));
+    all_delivered(&send(&amqp, &numbered(&name, 1, 0..10)).await);
+    proxy.freeze();
+    let lost = Instant::now();
+    let batch = numbered(&name, 1, 10..20);
+    while !send_by(&amqp, &batch, within(1.0)).await.iter().all(|one| matches!(one, Outcome::Delivered(_))) {
+        assert!(lost.elapsed() < Duration::from_secs(10), "{:?}", lost.elapsed());
+    }
+    drop(proxy);
+    seen(&url, &name, 20).await;
+}

@@ -111,3 +111,20 @@ async fn keep_silent(mut stream: tokio::net::TcpStream) {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn o10_a_half_open_connection_is_replaced_within_ten_seconds() {
+    let server = server::start("").await;
+    server::stream(&server, "deals").await;
+    let behind = server.url().trim_start_matches("nats://").parse().unwrap();
+    let proxy = postrider_services::Proxy::start(behind).unwrap();
+    let nats = Nats::from_url(&format!("nats://{}", proxy.address()), &[]).unwrap();
+    all_delivered(&send(&nats, &numbered("deals.made", 1, 0..10)).await);
+    proxy.freeze();
+    let lost = Instant::now();
+    let batch = numbered("deals.made", 1, 10..20);
+    while !send_by(&nats, &batch, within(1.0)).await.iter().all(|one| matches!(one, Outcome::Delivered(_))) {
+        assert!(lost.elapsed() < Duration::from_secs(10), "{:?}", lost.elapsed());
+    }
+    assert_eq!(in_order(&seen(&server, "deals").await, 20), 0);
+}
