@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::Response;
 use hyper::body::Incoming;
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use crate::call::{Answer, Call, Limits};
 use crate::connection::{Connection, Unanswered};
@@ -110,6 +110,7 @@ impl Client {
         let mut stale = 0;
         loop {
             let mut connection = self.connection(route, &call.target, limits, stale < STALE).await?;
+            let begun = Instant::now();
             let head = match timeout_at(limits.deadline, connection.send(call)).await {
                 Ok(Ok(head)) => head,
                 Ok(Err(Unanswered::NotSent(_))) if stale <= STALE => {
@@ -119,6 +120,7 @@ impl Client {
                 Ok(Err(Unanswered::NotSent(error))) => return Err(ended(origin, &error)),
                 Ok(Err(Unanswered::Sent(error))) => return Err(ended(origin, &error).after_sending()),
                 Err(_) => {
+                    self.pool.close_unproven(origin, begun);
                     let message = format!("no answer from {origin} in time");
                     return Err(Error::new(Fault::Timeout, message).after_sending());
                 }

@@ -85,6 +85,14 @@ impl Pool {
         None
     }
 
+    /// Closes the idle connections of a host that answered nothing since this time: a request that began then got no
+    /// answer, and if the host is gone, each of them would cost one more timeout.
+    pub fn close_unproven(&self, origin: &Origin, since: Instant) {
+        if let Some(host) = self.lock().hosts.get_mut(origin) {
+            host.idle.retain(|(_, answered)| *answered >= since);
+        }
+    }
+
     /// Is a connection kept, as far as can be told?
     pub fn has(&self, origin: &Origin) -> bool {
         let inner = self.lock();

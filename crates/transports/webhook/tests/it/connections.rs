@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use postrider_seams::Outcome;
+use postrider_seams::{Outcome, Webhook};
 use postrider_transport_webhook::Webhooks;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -80,6 +80,28 @@ async fn what_may_have_been_sent_is_not_sent_again() {
     assert_summary(&deliver(&webhooks, webhook(&url)).await, "delivered", "SUCCESS", "");
     assert_summary(&deliver(&webhooks, webhook(&url)).await, "uncertain", "CONNECTION_ERROR", "TRANSIENT");
     assert_eq!(requests.load(SeqCst), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_vanished_costs_one_timeout_and_not_one_for_each_connection() {
+    let server = Server::start(|_| status(200)).await;
+    let proxy = postrider_services::Proxy::start(server.address).unwrap();
+    let url = format!("http://{}/hook", proxy.address());
+    let webhooks = webhooks();
+    proxy.delay(Duration::from_millis(200));
+    let several = [(); 4].map(|()| deliver(&webhooks, webhook(&url)));
+    for outcome in futures::future::join_all(several).await {
+        assert_summary(&outcome, "delivered", "SUCCESS", "");
+    }
+    let opened = proxy.accepted();
+    assert!(opened > 1 && proxy.open() == opened, "several are kept: {opened}");
+    proxy.delay(Duration::ZERO);
+    proxy.freeze();
+    let short = Webhook { timeout: Some(Duration::from_secs(1)), ..webhook(&url) };
+    let lost = deliver(&webhooks, short.clone()).await;
+    assert!(matches!(lost, Outcome::Uncertain(_)), "{lost:?}");
+    assert_summary(&deliver(&webhooks, short).await, "delivered", "SUCCESS", "");
+    assert_eq!(proxy.accepted(), opened + 1, "a new connection, with none of the old ones tried");
 }
 
 #[tokio::test]
