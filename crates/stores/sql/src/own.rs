@@ -46,11 +46,16 @@ pub fn create(dialect: Dialect) -> [String; TABLES.len()] {
         ),
         Dialect::Sqlite => ("TEXT", "TEXT"),
     };
-    let long = if dialect == Dialect::Mysql { "longtext CHARACTER SET utf8mb4" } else { "text" };
+    let long =
+        if dialect == Dialect::Mysql { "longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin" } else { "text" };
     let seconds = if dialect == Dialect::Sqlite { "REAL" } else { "double precision" };
     let (key, list, count) = match dialect {
         Dialect::Postgres => ("text", "text", "bigint"),
-        Dialect::Mysql => ("varchar(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", "mediumtext", "bigint"),
+        Dialect::Mysql => (
+            "varchar(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            "mediumtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            "bigint",
+        ),
         Dialect::Sqlite => ("TEXT", "TEXT", "INTEGER"),
     };
     [
@@ -159,6 +164,23 @@ pub fn lane_set(dialect: Dialect) -> &'static str {
             "INSERT INTO postrider_lanes (lane, paused, changed_at) \
              VALUES (?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) \
              ON CONFLICT (lane) DO UPDATE SET paused = excluded.paused, changed_at = excluded.changed_at"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A database whose own character set is another one must not cut what is written here.
+    #[test]
+    fn every_text_column_on_mysql_names_its_character_set() {
+        for statement in create(Dialect::Mysql) {
+            let (_, columns) = statement.split_once('(').expect("its columns");
+            let texts = columns.matches("varchar(").count() + columns.matches("text").count();
+            assert!(texts > 0, "{statement}");
+            let named = columns.matches("CHARACTER SET utf8mb4 COLLATE utf8mb4_bin").count();
+            assert_eq!(named, texts, "{statement}");
         }
     }
 }
