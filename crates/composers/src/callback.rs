@@ -141,6 +141,7 @@ mod tests {
             pool: None,
             share: None,
             crashes: 0,
+            since_crash: 0,
             waited_micros: 60_000_000,
             size: 0,
             fields: Some(Fields::new(names, fields.iter().map(|(_, value)| value.clone()).collect())),

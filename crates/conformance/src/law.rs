@@ -80,7 +80,7 @@ laws! {
     recovery::begin_checks_the_lease [always] "Marking a row as begun touches nothing of it, and answers Lost where its lease is over or another worker has it.";
     recovery::marks_follow_an_extension [always] "A begun row whose lease was extended is still known as begun.";
     recovery::completed_tries_clear_crashes [always] "Crashes are counted apart from attempts; a completed try clears them, a release does not.";
-    recovery::poison_guard [recovery::no_poison_guard] "A row whose deliveries keep killing their worker ends dead, after as many crashes as it has attempts and three at least.";
+    recovery::poison_guard [recovery::no_poison_guard] "A row whose deliveries keep killing their worker ends dead, after as many crashes as it has attempts and seven at least.";
     recovery::crashes_never_spend_the_last_attempt [recovery::no_poison_guard] "A crash never spends a row's last attempt.";
     recovery::takeovers_are_noted [recovery::no_takeovers] "Where recovery costs nothing it is noted in the error's JSON, and one time too many ends the row.";
     recovery::deferral_is_no_takeover [recovery::no_takeovers] "A lock that stood for \"not before\" runs out without a note.";

@@ -3,12 +3,26 @@
 //! A row is *begun* when it is about to be handed to the transport. Only begun rows are counted when their worker dies;
 //! rows that were merely held come back at no cost. Crashes are counted apart from attempts: after
 //! [`SUSPECT_CRASHES`] in a row the row is the *suspect* and is delivered alone, so that only it can end dead by
-//! crashes. A delivery that completes clears the count.
+//! crashes. Before each lone try it waits, twice as long after each crash: workers that an operator or the kernel kills
+//! several times within minutes cannot end a healthy row. A delivery that completes clears the count.
+
+use std::time::Duration;
 
 use crate::Stage;
 
 /// A row that was begun at so many crashes in a row is a suspect: it is delivered alone.
 pub const SUSPECT_CRASHES: u32 = 2;
+
+/// A row is given up after so many crashes in a row at the earliest.
+pub const LEAST_CRASHES: u32 = 7;
+
+/// How long a new suspect waits after its last crash; each further crash doubles it.
+const FIRST_WAIT: Duration = Duration::from_secs(15);
+
+const LONGEST_WAIT: Duration = Duration::from_hours(1);
+
+/// Microseconds that a crash may be ahead of the clock and still count: a clock that was set back must not hold a row for ever.
+const MOST_AHEAD: i64 = 60_000_000;
 
 /// What the error column of a row says that its crashes ended.
 pub const CRASHED: &str =
@@ -29,13 +43,12 @@ impl Crash {
     /// `crashes` were counted before this one. `last`: by the row's own counters this charge would end it. `limit`: the
     /// attempts that the row may have.
     pub fn of(stage: &Stage, crashes: u32, last: bool, limit: u32) -> Self {
-        let is_suspect = crashes >= SUSPECT_CRASHES;
-        let is_last_crash = if stage.lease.spend {
-            crashes + 1 >= limit.max(SUSPECT_CRASHES + 1)
+        let may_end = if stage.lease.spend {
+            crashes.saturating_add(1) >= limit
         } else {
             last && stage.lease.poison.is_some()
         };
-        if is_suspect && is_last_crash {
+        if may_end && crashes.saturating_add(1) >= LEAST_CRASHES {
             Self::Dead
         } else if last && stage.lease.spend {
             Self::Spared
@@ -43,6 +56,18 @@ impl Crash {
             Self::Charged
         }
     }
+}
+
+/// How long a row still waits before it may be tried: nothing unless it is a suspect. `since` are the microseconds since its
+/// last crash, by the database's clock.
+pub fn wait_after_crashes(crashes: u32, since: i64) -> Duration {
+    if crashes < SUSPECT_CRASHES || since < -MOST_AHEAD {
+        return Duration::ZERO;
+    }
+    let doubled = 2u32.checked_pow(crashes - SUSPECT_CRASHES);
+    let wait =
+        doubled.and_then(|times| FIRST_WAIT.checked_mul(times)).unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
+    wait.saturating_sub(Duration::from_micros(u64::try_from(since).unwrap_or(0)))
 }
 
 #[cfg(test)]
@@ -66,20 +91,41 @@ mod tests {
     #[test]
     fn m07_only_a_suspect_ends_dead_and_after_its_limit() {
         let mail = stage("mail_outbox");
-        assert_eq!(Crash::of(&mail, 3, true, 5), Crash::Spared);
-        assert_eq!(Crash::of(&mail, 4, true, 5), Crash::Dead);
-        assert_eq!(Crash::of(&mail, 2, true, 1), Crash::Dead, "three at least");
+        for (limit, dies_at) in [(1, 7), (3, 7), (5, 7), (7, 7), (9, 9)] {
+            for crash in 1..dies_at {
+                assert_eq!(Crash::of(&mail, crash - 1, true, limit), Crash::Spared, "{crash} of {limit}");
+            }
+            assert_eq!(Crash::of(&mail, dies_at - 1, true, limit), Crash::Dead, "limit {limit}");
+        }
+    }
+
+    #[test]
+    fn m07_a_suspect_waits_twice_as_long_after_each_crash() {
+        let secs = |crashes| wait_after_crashes(crashes, 0).as_secs();
+        assert_eq!([0, 1, 2, 3, 4, 5, 6].map(secs), [0, 0, 15, 30, 60, 120, 240]);
+        assert_eq!([9, 10, 11, 40, u32::MAX].map(secs), [1920, 3600, 3600, 3600, 3600]);
+        assert_eq!(wait_after_crashes(3, 12_000_000), Duration::from_secs(18), "the rest of it");
+        assert_eq!(wait_after_crashes(3, 30_000_000), Duration::ZERO);
+        assert_eq!(wait_after_crashes(2, -1_000_000), Duration::from_secs(15), "clocks differ by a second");
+        assert_eq!(wait_after_crashes(2, i64::MIN), Duration::ZERO, "a crash of the future is not followed");
+    }
+
+    /// The shortest time in which crashes can end a row: all waits before its lone tries together.
+    #[test]
+    fn m07_kills_within_minutes_cannot_end_a_row() {
+        let waits: Duration = (0..LEAST_CRASHES).map(|crashes| wait_after_crashes(crashes, 0)).sum();
+        assert!(waits >= Duration::from_mins(7), "{waits:?}");
     }
 
     #[test]
     fn n13_takeovers_end_a_suspect_alone() {
         let notify = stage("open_event_notifications");
-        assert_eq!(Crash::of(&notify, 3, false, 5), Crash::Charged);
-        assert_eq!(Crash::of(&notify, 4, true, 5), Crash::Dead);
         assert_eq!(
-            Crash::of(&notify, 1, true, 5),
+            Crash::of(&notify, 4, true, 5),
             Crash::Charged,
-            "never while others are in flight with it"
+            "five take-overs are noted, but too few crashes"
         );
+        assert_eq!(Crash::of(&notify, 6, true, 5), Crash::Dead);
+        assert_eq!(Crash::of(&notify, 6, false, 5), Crash::Charged, "too few take-overs are noted");
     }
 }

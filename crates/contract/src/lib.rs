@@ -28,7 +28,7 @@ mod words;
 pub use assign::{
     ATTEMPTS_SPENT, Assignment, DEFERRED_OWNER, LEASE_EXPIRED, Move, POISON, POISON_MESSAGE, Set, TAKEOVERS,
 };
-pub use crash::{CRASHED, Crash, SUSPECT_CRASHES};
+pub use crash::{CRASHED, Crash, LEAST_CRASHES, SUSPECT_CRASHES, wait_after_crashes};
 pub use decide::{Counters, Decision, Got, LONGEST_WISH, Verdict};
 pub use duration::duration;
 pub use graph::Edge;

@@ -26,7 +26,7 @@ const LEASE_MARGIN: Duration = Duration::from_secs(2);
 pub(crate) const MARKS: u32 = 3;
 
 /// What a transport may take beyond its deadline before it is given up.
-const GRACE: Duration = Duration::from_secs(5);
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(runner: Arc<Runner>) {
     let workers = runner.workers();
@@ -54,18 +54,23 @@ pub(crate) async fn deliver(runner: &Runner, rows: Vec<HeldRow>) {
     }
     let (suspects, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|held| is_suspect(&held.row));
     deliver_beside_others(runner, rows).await;
+    let mut later = Vec::new();
     for held in suspects {
         match suspect::alone(runner, &held.row).await {
-            Some(_alone) => deliver_rows(runner, vec![held]).await,
-            None => runner.ended.push(vec![decide::ended(runner, held, None, suspect::later())]),
+            Ok(alone) => alone.run(runner, deliver_rows(runner, vec![held])).await,
+            Err(outcome) => later.push(decide::ended(runner, held, None, outcome)),
         }
+    }
+    if !later.is_empty() {
+        suspect::put_off(runner).await;
+        runner.ended.push(later);
     }
 }
 
 /// While the lane is on trial, one row goes alone first.
 async fn deliver_beside_others(runner: &Runner, mut rows: Vec<HeldRow>) {
     if runner.state.is_on_trial() {
-        let _alone = runner.alone.write().await;
+        let _only = suspect::only_in_lane(runner).await;
         // The row before this one may have ended the trial.
         if runner.state.is_on_trial() && !rows.is_empty() {
             let others = rows.split_off(1);
@@ -74,7 +79,7 @@ async fn deliver_beside_others(runner: &Runner, mut rows: Vec<HeldRow>) {
         }
     }
     if !rows.is_empty() {
-        let _others = runner.alone.read().await;
+        let _among = suspect::among(runner).await;
         deliver_rows(runner, rows).await;
     }
 }

@@ -4,18 +4,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use postrider_seams::{Dice, store};
-use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use crate::lane::Lane;
 use crate::runner::Runner;
 use crate::state::{LaneState, Phase, StoreTrouble};
 use crate::status::LaneStatus;
+use crate::suspect::Suspects;
 
 /// Runs lanes.
 pub struct Engine {
     dice: Arc<dyn Dice>,
-    suspects: Arc<Semaphore>,
+    suspects: Arc<Suspects>,
     handle: Handle,
 }
 
@@ -35,7 +35,7 @@ pub struct Berth {
     handle: Handle,
     state: Arc<LaneState>,
     dice: Arc<dyn Dice>,
-    suspects: Arc<Semaphore>,
+    suspects: Arc<Suspects>,
 }
 
 /// What a drain left.
@@ -56,7 +56,7 @@ impl Drained {
 
 impl Engine {
     pub fn new(dice: Arc<dyn Dice>) -> Self {
-        Self { dice, suspects: Arc::new(Semaphore::new(1)), handle: Handle::default() }
+        Self { dice, suspects: Arc::default(), handle: Handle::default() }
     }
 
     pub fn handle(&self) -> Handle {

@@ -46,25 +46,29 @@ pub(crate) async fn deliver(runner: &Runner, runs: Vec<Run>, most: usize) {
     let starts_with_suspect = |run: &Run| run.front().is_some_and(|held| is_suspect(&held.row));
     let (suspects, runs): (Vec<Run>, Vec<Run>) = runs.into_iter().partition(starts_with_suspect);
     deliver_beside_others(runner, runs, most).await;
+    let mut later = Vec::new();
     for mut run in suspects {
         let Some(first) = run.pop_front() else { continue };
-        let alone = suspect::alone(runner, &first.row).await;
-        if alone.is_some() {
-            run.push_front(first);
-            deliver_runs(runner, vec![run], 1).await;
-        } else {
-            finish(
-                runner,
-                Under { now: vec![(first, Part::Failed(suspect::later()))], rest: run, _bytes: None },
-            );
+        match suspect::alone(runner, &first.row).await {
+            Ok(alone) => {
+                run.push_front(first);
+                alone.run(runner, deliver_runs(runner, vec![run], 1)).await;
+            }
+            Err(outcome) => {
+                later.push(Under { now: vec![(first, Part::Failed(outcome))], rest: run, _bytes: None });
+            }
         }
+    }
+    if !later.is_empty() {
+        suspect::put_off(runner).await;
+        later.into_iter().for_each(|under| finish(runner, under));
     }
 }
 
 /// While the lane is on trial, one row goes alone first.
 async fn deliver_beside_others(runner: &Runner, mut runs: Vec<Run>, most: usize) {
     if runner.state.is_on_trial() {
-        let _alone = runner.alone.write().await;
+        let _only = suspect::only_in_lane(runner).await;
         // The row before this one may have ended the trial.
         if runner.state.is_on_trial() && !runs.is_empty() {
             let others = runs.split_off(1);
@@ -73,7 +77,7 @@ async fn deliver_beside_others(runner: &Runner, mut runs: Vec<Run>, most: usize)
         }
     }
     if !runs.is_empty() {
-        let _others = runner.alone.read().await;
+        let _among = suspect::among(runner).await;
         deliver_runs(runner, runs, most).await;
     }
 }

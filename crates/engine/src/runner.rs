@@ -27,6 +27,7 @@ use crate::room::Room;
 use crate::silence::Silence;
 use crate::soon::Soon;
 use crate::state::{LaneState, Phase, StoreTrouble};
+use crate::suspect::Suspects;
 use crate::waiting::{Run, Waiting};
 use crate::watchdog::{Lasting, Moment};
 use crate::{claimer, deliverer, keeper, nets, ordered, pointers, prober, settler, watchdog};
@@ -48,8 +49,8 @@ pub(crate) struct Runner {
     pub begins: Begins,
     /// Deliveries read; a suspect writes, so that it is delivered alone.
     pub alone: RwLock<()>,
-    /// One suspect at a time in the whole process.
-    pub suspects: Arc<Semaphore>,
+    /// What the lanes of the process share about suspects.
+    pub suspects: Arc<Suspects>,
     /// Who waits for room to claim.
     pub room: Room,
     /// The last row of an ordered run was settled: its group can be claimed again.
@@ -83,12 +84,7 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    pub fn new(
-        lane: Lane,
-        state: Arc<LaneState>,
-        dice: Arc<dyn Dice>,
-        suspects: Arc<Semaphore>,
-    ) -> Arc<Self> {
+    pub fn new(lane: Lane, state: Arc<LaneState>, dice: Arc<dyn Dice>, suspects: Arc<Suspects>) -> Arc<Self> {
         let questions = Arc::<Questions>::default();
         let store = ObservedStore::new(&lane.name, &lane.contract, Arc::clone(&lane.store));
         let store: Arc<dyn Store> = Arc::new(store.counting(Arc::clone(&questions)));

@@ -128,6 +128,7 @@ mod tests {
             pool: None,
             share: share.map(Into::into),
             crashes: 0,
+            since_crash: 0,
             waited_micros: 0,
             size: 0,
             fields: None,

@@ -56,8 +56,10 @@ pub struct Lease {
 pub struct Claimed {
     pub lease: Lease,
     pub counters: Counters,
-    /// Crashes in a row at which this row was being delivered; see [`crate::store::SUSPECT_CRASHES`].
+    /// Crashes in a row at which this row was being delivered; see [`postrider_contract::SUSPECT_CRASHES`].
     pub crashes: u32,
+    /// Microseconds since the last of them, by the database's clock.
+    pub since_crash: i64,
     /// The ready state it was claimed from, where the store can tell.
     pub from: Option<StateId>,
     /// Where the row keeps an order: rows of one key are delivered in the order of the claim, one after another.

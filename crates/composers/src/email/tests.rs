@@ -48,6 +48,7 @@ pub fn row(id: i64, changes: &[(&str, Value)]) -> Claimed {
         pool: None,
         share: None,
         crashes: 0,
+        since_crash: 0,
         waited_micros: 0,
         size: 100,
         fields: Some(Fields::new(names.into(), values)),

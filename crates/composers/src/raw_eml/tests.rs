@@ -24,6 +24,7 @@ fn row(path: &str) -> Claimed {
         pool: None,
         share: None,
         crashes: 0,
+        since_crash: 0,
         waited_micros: 0,
         size: 0,
         fields: Some(Fields::new(names, vec![Value::Text(path.to_owned())])),

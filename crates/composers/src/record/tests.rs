@@ -22,6 +22,7 @@ fn row(changes: &[(&str, Value)]) -> Claimed {
         pool: None,
         share: None,
         crashes: 0,
+        since_crash: 0,
         waited_micros: 0,
         size: 100,
         fields: Some(Fields::new(names.into(), values)),

@@ -13,6 +13,7 @@ fn bare(id: &str) -> Claimed {
         pool: None,
         share: None,
         crashes: 0,
+        since_crash: 0,
         waited_micros: 0,
         size: 0,
         fields: None,

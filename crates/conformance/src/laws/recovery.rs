@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_contract::{LEASE_EXPIRED, Role, Transition};
+use postrider_contract::{LEASE_EXPIRED, LEAST_CRASHES, Role, Transition};
 use postrider_seams::store::{Held, Reclaimed};
 
 use crate::arena::Kind;
@@ -70,9 +70,11 @@ pub(crate) async fn begin_checks_the_lease(trial: &Trial) {
     assert_eq!(trial.row(&id).await, before, "a mark does not touch the row");
     trial.expire(&id).await;
     assert_eq!(slow.begin(&old.lease).await, Held::Lost, "its time is over, taken back or not");
-    quick.reclaim().await;
+    assert_eq!(quick.reclaim().await, took(0, 0, 1), "it was told not to send it: no crash is charged");
+    assert_eq!(trial.attempts(&id).await, 0);
     assert_eq!(slow.begin(&old.lease).await, Held::Lost);
     let new = quick.claim_one().await;
+    assert_eq!(new.crashes, 0);
     assert_eq!(slow.begin(&old.lease).await, Held::Lost, "another worker has it");
     assert_eq!(quick.begin(&new.lease).await, Held::Held);
 }
@@ -133,10 +135,12 @@ pub(crate) async fn poison_guard(trial: &Trial) {
     let expected = Expected::of(&trial.subject);
     let worker = trial.worker("a").await;
     let id = trial.put(trial.ready_row(1).await).await;
-    let crashes = expected.tries.max(3);
+    let crashes = expected.tries.max(LEAST_CRASHES);
     for crash in 1..=crashes {
         let claimed = worker.claim_one().await;
         assert_eq!(claimed.crashes, crash - 1, "crashes are counted");
+        // What `crash` does to the table's times does not touch the time of a crash.
+        assert!((0..60 * SECOND).contains(&claimed.since_crash), "{} µs since the last", claimed.since_crash);
         trial.crash(&worker, &id, &claimed).await;
         let last = crash == crashes;
         assert_eq!(worker.reclaim().await, took(u64::from(!last), u64::from(last), 0), "crash {crash}");
@@ -275,7 +279,7 @@ pub(crate) async fn takeovers_are_noted(trial: &Trial) {
         let mut row = trial.ready_row(n + 1).await;
         row.insert(error.clone(), before.clone());
         let id = trial.put(row).await;
-        for times in 1..=4 {
+        for times in 1..LEAST_CRASHES {
             let claimed = worker.claim_one().await;
             trial.crash(&worker, &id, &claimed).await;
             assert_eq!(worker.reclaim().await, took(1, 0, 0), "time {times}, {before:?}");
@@ -293,10 +297,10 @@ pub(crate) async fn takeovers_are_noted(trial: &Trial) {
         }
         let claimed = worker.claim_one().await;
         trial.crash(&worker, &id, &claimed).await;
-        assert_eq!(worker.reclaim().await, took(0, 1, 0), "the fifth, {before:?}");
+        assert_eq!(worker.reclaim().await, took(0, 1, 0), "the last, {before:?}");
         trial.assert_state(&id, trial.subject.stage().dead).await;
         let noted = error_of(trial, &id).await;
-        assert_eq!((noted["code"].as_str(), noted["takeovers"].as_i64()), (Some("poison"), Some(5)));
+        assert_eq!((noted["code"].as_str(), noted["takeovers"].as_i64()), (Some("poison"), Some(7)));
         assert_eq!(trial.attempts(&id).await, 0, "nothing is counted");
     }
 }

@@ -1,15 +1,12 @@
 //! Leases: kept while a delivery takes long, lost without harm, taken back when a worker dies.
 
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use postrider_engine::Engine;
-use postrider_seams::{Envelope, Outcome, Receipt, RowId, Transport, Value, transport};
+use postrider_seams::{Outcome, Receipt, RowId, Transport, Value};
 use postrider_store_memory::{MemoryStore, MemoryTable};
-use tokio::time::Instant;
 
 use crate::bench::{Even, Faulty, Scripted, count, fill, int, lane, limits, mail, start, table, text, until};
 
@@ -66,90 +63,6 @@ async fn m07_rows_that_a_dead_worker_merely_held_come_back_free() {
         (1..=20).all(|id| int(&table, id, "retry_count") == Some(0)),
         "nothing was tried, so nothing is spent"
     );
-}
-
-/// A worker that dies in every delivery: what it was delivering is counted, and nothing else.
-async fn crash(table: &Arc<MemoryTable>, worker: &str, id: i64) -> u32 {
-    let dead = MemoryStore::open(table, 0, worker);
-    let claimed = postrider_seams::Store::claim(&*dead, &postrider_seams::Want { limit: 100 }).await;
-    let claimed = claimed.expect("claimed").into_iter().find(|row| row.lease.id == RowId::Int(id));
-    let claimed = claimed.expect("it is claimed");
-    postrider_seams::Store::begin(&*dead, std::slice::from_ref(&claimed.lease), &[]).await.expect("begun");
-    tokio::time::sleep(MINUTE + Duration::from_secs(1)).await;
-    postrider_seams::Store::reclaim(&*dead, 100).await.expect("reclaimed");
-    claimed.crashes
-}
-
-#[tokio::test(start_paused = true)]
-async fn m07_a_row_that_kills_its_workers_ends_failed_and_its_neighbours_do_not() {
-    let table = table();
-    fill(&table, 3);
-    for before in 0..5 {
-        assert_eq!(crash(&table, &format!("dead-{before}"), 1).await, before);
-    }
-    assert_eq!(text(&table, 1, "status").as_deref(), Some("failed"));
-    assert_eq!(int(&table, 1, "retry_count"), Some(5));
-    assert!(text(&table, 1, "last_error").expect("a reason").contains("poison"));
-    let transport = Arc::new(Scripted::delivers());
-    let _engine = start(&table, &transport);
-    until("the others are sent", MINUTE, || count(&table, "sent") == 2).await;
-    assert!((2..=3).all(|id| int(&table, id, "retry_count") == Some(0)));
-}
-
-/// Takes a second for each call, and watches what is in flight beside rows 1 and 2.
-#[derive(Default)]
-struct Watching {
-    in_flight: Mutex<BTreeSet<String>>,
-    beside_a_suspect: AtomicUsize,
-}
-
-#[async_trait]
-impl Transport for Watching {
-    fn capabilities(&self) -> transport::Capabilities {
-        transport::Capabilities::new(8, 64)
-    }
-
-    async fn deliver(&self, batch: &[Envelope], _deadline: Instant) -> Vec<Outcome> {
-        {
-            let mut in_flight = self.in_flight.lock().expect("no panic");
-            in_flight.extend(batch.iter().map(|envelope| envelope.row.clone()));
-            if in_flight.len() > 1 && (in_flight.contains("1") || in_flight.contains("2")) {
-                self.beside_a_suspect.fetch_add(1, SeqCst);
-            }
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let mut in_flight = self.in_flight.lock().expect("no panic");
-        for envelope in batch {
-            in_flight.remove(&envelope.row);
-        }
-        batch.iter().map(|_| Outcome::Delivered(Receipt::default())).collect()
-    }
-
-    async fn probe(&self) -> Result<(), transport::Error> {
-        Ok(())
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn m07_a_suspect_is_delivered_alone() {
-    let table = table();
-    fill(&table, 30);
-    for before in 0..2 {
-        crash(&table, &format!("dead-{before}"), 1).await;
-        crash(&table, &format!("dead-too-{before}"), 2).await;
-    }
-    let transport = Arc::new(Watching::default());
-    let engine = Engine::new(Arc::new(Even));
-    let store = MemoryStore::open(&table, 0, "next");
-    engine.start(lane(store, Arc::clone(&transport) as Arc<dyn Transport>, limits()));
-    until("all are sent", MINUTE * 2, || count(&table, "sent") == 30).await;
-    assert_eq!(transport.beside_a_suspect.load(SeqCst), 0, "nothing else was in flight beside a suspect");
-    let again = MemoryStore::open(&table, 0, "again");
-    table.edit(&RowId::Int(1), |row| {
-        row.insert("status".to_owned(), Value::Text("queued".to_owned()));
-    });
-    let claimed = postrider_seams::Store::claim(&*again, &postrider_seams::Want { limit: 1 }).await;
-    assert_eq!(claimed.expect("claimed")[0].crashes, 0, "a delivery that completes clears the count");
 }
 
 /// The process is stopped (SIGSTOP) with rows in hand; another worker takes them over and sends them.

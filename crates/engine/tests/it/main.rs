@@ -9,4 +9,5 @@ mod nets;
 mod ordered;
 mod pools;
 mod queue;
+mod suspects;
 mod target;

@@ -16,7 +16,7 @@ use crate::bench::{Even, Plain, count, int, limits, text, until};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-fn contract() -> Contract {
+pub fn contract() -> Contract {
     let text = Contract::builtin("outbox").expect("a built-in");
     Contract::parse("outbox.toml", text).expect("a sound contract")
 }
@@ -28,7 +28,7 @@ fn table(on_error: Hold) -> Arc<MemoryTable> {
 }
 
 /// Row `id` of a group; the key's order is the group's.
-fn record(table: &MemoryTable, id: i64, key: Option<&str>) -> Row {
+pub fn record(table: &MemoryTable, id: i64, key: Option<&str>) -> Row {
     let mut row = BTreeMap::from([
         ("id".to_owned(), Value::Int(id)),
         ("status".to_owned(), Value::Text("PENDING".to_owned())),

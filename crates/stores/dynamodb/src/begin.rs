@@ -6,10 +6,11 @@ use std::collections::{HashMap, HashSet};
 use aws_sdk_dynamodb::types::AttributeValue;
 use postrider_contract::{CRASHED, Crash, LEASE_EXPIRED, Transition};
 use postrider_rows::{crash, lease_end};
+use postrider_seams::row::Detail;
 use postrider_seams::store::{Error, Held, Reclaimed};
 use postrider_seams::{Claimed, Lease, RowId, Value};
 
-use crate::ask::{BRIEFLY, patiently};
+use crate::ask::{BRIEFLY, Item, patiently};
 use crate::error::classify;
 use crate::layout::{ID, STATUS};
 use crate::locks::OURS;
@@ -24,6 +25,20 @@ const AT: &str = "At";
 /// The list of a worker that wrote nothing for so long concerns no row that is claimed now.
 const FORGOTTEN: i64 = 24 * 3600 * 1_000_000;
 
+/// DynamoDB deletes the count of a row that has not crashed for so many seconds.
+const REMEMBERED: i64 = 30 * 24 * 3600;
+
+/// Crashes in a row of one row, and when the last one was counted.
+#[derive(Debug, Clone, Copy)]
+struct Crashes {
+    count: u32,
+    at: i64,
+}
+
+fn number(item: &Item, name: &str) -> Option<i64> {
+    item.get(name)?.as_n().ok()?.parse().ok()
+}
+
 fn mark(id: &str, fence: Option<&str>) -> String {
     format!("{id} {}", fence.unwrap_or_default())
 }
@@ -32,17 +47,20 @@ impl DynamoStore {
     /// From now on exactly these are begun; answers which of the first still hold their lease.
     pub(crate) async fn begin_records(&self, begun: &[Lease], others: &[Lease]) -> Result<Vec<Held>, Error> {
         let fence = |lease: &Lease| lease.fence.first().and_then(Value::as_text).map(str::to_owned);
-        let marks: Vec<String> = begun
-            .iter()
-            .chain(others)
-            .map(|lease| mark(&lease.id.to_string(), fence(lease).as_deref()))
-            .collect();
+        let mark = |lease: &Lease| mark(&lease.id.to_string(), fence(lease).as_deref());
+        let marks: Vec<String> = begun.iter().chain(others).map(mark).collect();
         let standing = begun.iter().map(|lease| self.is_standing(lease)).collect();
         let (written, standing) =
             tokio::join!(biased; self.write_marks(marks), self.database.several(standing));
         written?;
+        let standing = standing.into_iter().collect::<Result<Vec<bool>, Error>>()?;
+        if standing.contains(&false) {
+            // They are not sent, and must not be charged for a crash.
+            let held = begun.iter().zip(&standing).filter(|(_, is_held)| **is_held).map(|(lease, _)| lease);
+            self.write_marks(held.chain(others).map(mark).collect()).await?;
+        }
         let held = |is_held: bool| if is_held { Held::Held } else { Held::Lost };
-        standing.into_iter().map(|standing| standing.map(held)).collect()
+        Ok(standing.into_iter().map(held).collect())
     }
 
     /// As it is now: what a claim left in memory does not tell.
@@ -96,10 +114,7 @@ impl DynamoStore {
     }
 
     /// Our own records whose `Status` begins so, by the rest of it.
-    async fn own_records(
-        &self,
-        begins: &str,
-    ) -> Result<HashMap<String, HashMap<String, AttributeValue>>, Error> {
+    async fn own_records(&self, begins: &str) -> Result<HashMap<String, Item>, Error> {
         let place = self.database.settings.place();
         let mut found = HashMap::new();
         let mut start = None;
@@ -133,8 +148,7 @@ impl DynamoStore {
         let now = self.database.clock.now();
         let mut begun = HashSet::new();
         for (worker, item) in self.own_records(&self.lists()).await? {
-            let at = item.get(AT).and_then(|at| at.as_n().ok()?.parse::<i64>().ok()).unwrap_or(0);
-            if at < now - FORGOTTEN {
+            if number(&item, AT).unwrap_or(0) < now - FORGOTTEN {
                 self.remove_own(&self.list_of(&worker)).await?;
                 continue;
             }
@@ -144,10 +158,13 @@ impl DynamoStore {
         Ok(begun)
     }
 
-    async fn crashes(&self) -> Result<HashMap<String, u32>, Error> {
+    async fn crashes(&self) -> Result<HashMap<String, Crashes>, Error> {
         let records = self.own_records(&self.counts()).await?;
-        let count = |item: &HashMap<String, AttributeValue>| item.get(CRASHES)?.as_n().ok()?.parse().ok();
-        Ok(records.into_iter().filter_map(|(id, item)| Some((id, count(&item)?))).collect())
+        let read = |item: &Item| Crashes {
+            count: number(item, CRASHES).and_then(|count| u32::try_from(count).ok()).unwrap_or(0),
+            at: number(item, AT).unwrap_or(0),
+        };
+        Ok(records.into_iter().map(|(id, item)| (id, read(&item))).collect())
     }
 
     /// The rows are claimed by now: where their crashes can't be read they go as if there were none.
@@ -157,9 +174,10 @@ impl DynamoStore {
         }
         match self.crashes().await {
             Ok(crashes) => {
+                let now = self.database.clock.now();
                 for row in claimed {
-                    row.crashes = crashes.get(&row.lease.id.to_string()).copied().unwrap_or(0);
-                    if row.crashes > 0 {
+                    if let Some(known) = crashes.get(&row.lease.id.to_string()) {
+                        (row.crashes, row.since_crash) = (known.count, now - known.at);
                         self.crashed().insert(row.lease.id.to_string());
                     }
                 }
@@ -175,21 +193,6 @@ impl DynamoStore {
             return self.remove_own(&format!("{}{id}", self.counts())).await;
         }
         Ok(())
-    }
-
-    async fn count_crash(&self, id: &str) -> Result<(), Error> {
-        let place = self.database.settings.place();
-        patiently(BRIEFLY, || async {
-            let asked = self.database.client().await.update_item().table_name(&self.target.table);
-            let asked = asked
-                .key(ID, text(OURS))
-                .key(STATUS, text(format!("{}{id}", self.counts())))
-                .update_expression("ADD #crashes :one")
-                .expression_attribute_names("#crashes", CRASHES)
-                .expression_attribute_values(":one", AttributeValue::N("1".to_owned()));
-            asked.send().await.map(|_| ()).map_err(|cause| classify(&place, "count a crash", cause))
-        })
-        .await
     }
 
     pub(crate) async fn reclaim_records(&self, limit: usize) -> Result<Reclaimed, Error> {
@@ -210,32 +213,34 @@ impl DynamoStore {
                 reclaimed.free += self.make_each(one, &back, None).await?;
                 continue;
             }
-            let crashed = crashes.get(&record.id).copied().unwrap_or(0);
-            let (made, dead) = match crash(contract, stage, &record.row, crashed) {
-                Crash::Charged => {
-                    let back = contract.reclaim_move(stage, stage.retry);
-                    (self.make_each(one, &back, Some(LEASE_EXPIRED)).await?, false)
-                }
-                Crash::Spared => {
-                    let back = contract.lease_move(stage, Transition::Released);
-                    (self.make_each(one, &back, None).await?, false)
-                }
-                Crash::Dead => {
-                    let dead = contract.reclaim_move(stage, stage.dead);
-                    (self.make_each(one, &dead, Some(CRASHED)).await?, true)
-                }
-            };
-            if made == 0 {
-                continue;
-            }
-            if dead {
-                reclaimed.dead += 1;
-                self.remove_own(&format!("{}{}", self.counts(), record.id)).await?;
-            } else {
-                reclaimed.retried += 1;
-                self.count_crash(&record.id).await?;
+            if let Some(is_dead) = self.charge(record, crashes.get(&record.id)).await? {
+                *(if is_dead { &mut reclaimed.dead } else { &mut reclaimed.retried }) += 1;
             }
         }
         Ok(reclaimed)
+    }
+
+    /// Takes back a begun row, and counts the crash in the same transaction. Is it dead now? `None` where it has moved since.
+    async fn charge(&self, record: &Record, known: Option<&Crashes>) -> Result<Option<bool>, Error> {
+        let (contract, stage) = (&self.contract, self.stage());
+        let crashed = known.map_or(0, |known| known.count);
+        let crash = crash(contract, stage, &record.row, crashed);
+        let (step, reason) = match crash {
+            Crash::Charged => (contract.reclaim_move(stage, stage.retry), Some(LEASE_EXPIRED)),
+            Crash::Spared => (contract.lease_move(stage, Transition::Released), None),
+            Crash::Dead => (contract.reclaim_move(stage, stage.dead), Some(CRASHED)),
+        };
+        let nothing = Detail::new();
+        let given = self.given(&nothing, reason);
+        let status = format!("{}{}", self.counts(), record.id);
+        let count = if crash == Crash::Dead {
+            // An operator who requeues it gives it a fresh start.
+            self.target.delete(OURS, &status)
+        } else {
+            let numbers = [(CRASHES, i64::from(crashed) + 1), (AT, given.now)];
+            self.target.put_own(known.is_none(), &status, numbers, given.now / 1_000_000 + REMEMBERED)
+        };
+        let made = self.make_with(&step, record, &given, Some(&count)).await?;
+        Ok(made.map(|_| crash == Crash::Dead))
     }
 }

@@ -103,6 +103,7 @@ impl DynamoStore {
             pool: None,
             share: None,
             crashes: 0,
+            since_crash: 0,
             waited_micros: (given.now - since.unwrap_or(given.now)).max(0),
             size: 0,
             fields: Some(self.fields(&after)),

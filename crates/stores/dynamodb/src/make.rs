@@ -46,6 +46,17 @@ impl DynamoStore {
         before: &Record,
         given: &Given<'_>,
     ) -> Result<Option<Record>, Error> {
+        self.make_with(step, before, given, None).await
+    }
+
+    /// The same, with one more statement in its transaction.
+    pub(crate) async fn make_with(
+        &self,
+        step: &Move<'_>,
+        before: &Record,
+        given: &Given<'_>,
+        also: Option<&Statement>,
+    ) -> Result<Option<Record>, Error> {
         let mut row = moved(&self.contract, step, &before.row, given, &mut 0);
         self.move_time_on(&before.row, &mut row, given.now);
         debug_assert!(
@@ -60,6 +71,7 @@ impl DynamoStore {
         for flipped in [false, true] {
             let mut statements = self.statements(before, &row, ttl, given.reason, reach, flipped);
             statements.extend(others.iter().map(|state| self.target.set_ttl(&before.id, state, ttl)));
+            statements.extend(also.cloned());
             match self.database.write(step.transition.name(), &statements, within).await? {
                 Written::Done => return Ok(Some(self.after(before, row, ttl))),
                 // The `_META` record comes first: it alone decides who may move.

@@ -10,6 +10,7 @@ use postrider_rows::Row;
 use postrider_seams::Value;
 
 use crate::layout::{ATTRIBUTES, LATEST, Layout, META, REASON};
+use crate::locks::OURS;
 use crate::record::Record;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -171,6 +172,29 @@ impl Target {
             values.push(number(ttl));
         }
         Statement::new(format!("INSERT INTO \"{}\" VALUE {{{members}}}", self.table), values)
+    }
+
+    /// One of our own records, made or changed; `ttl` is when DynamoDB may delete it.
+    pub(crate) fn put_own(
+        &self,
+        is_new: bool,
+        status: &str,
+        numbers: [(&str, i64); 2],
+        ttl: i64,
+    ) -> Statement {
+        let [first, second] = numbers;
+        let numbers = [first, second, (self.ttl.as_str(), ttl)];
+        let values = numbers.iter().map(|(_, value)| number(*value));
+        let keys = [text(OURS), text(status)];
+        if is_new {
+            let members: String = numbers.iter().map(|(name, _)| format!(", '{name}': ?")).collect();
+            let query = format!("INSERT INTO \"{}\" VALUE {{'Id': ?, 'Status': ?{members}}}", self.table);
+            return Statement::new(query, keys.into_iter().chain(values).collect());
+        }
+        let sets: Vec<String> = numbers.iter().map(|(name, _)| format!("\"{name}\"=?")).collect();
+        let query =
+            format!("UPDATE \"{}\" SET {} WHERE \"Id\"=? AND \"Status\"=?", self.table, sets.join(", "));
+        Statement::new(query, values.chain(keys).collect())
     }
 
     /// The record of a state that the e-mail comes back to.

@@ -114,6 +114,7 @@ impl MemoryStore {
         let since =
             if due == i64::MIN { int(role(contract, before, Role::Created)).unwrap_or(now) } else { due };
         let text = |value: &Value| value.as_text().map(Into::into);
+        let (crashes, crashed_at) = table.crashes.get(&(self.stage, id.clone())).copied().unwrap_or((0, now));
         Claimed {
             lease: Lease { id: id.clone(), fence: self.fence(after) },
             counters: counters(contract, stage, after),
@@ -121,7 +122,8 @@ impl MemoryStore {
             group: self.ordered(before).map(|(name, on_error)| Group { key: name.into(), on_error }),
             pool: text(role(contract, before, Role::Pool)),
             share: self.share_of(before).map(Into::into),
-            crashes: table.crashes.get(&(self.stage, id.clone())).copied().unwrap_or(0),
+            crashes,
+            since_crash: now - crashed_at,
             waited_micros: now - since,
             size,
             fields: (size <= INLINE_LIMIT).then_some(fields),

@@ -67,9 +67,9 @@ impl MemoryStore {
     fn count_crash(&self, table: &mut Table, id: &RowId) -> Crash {
         let (contract, stage) = (self.contract(), self.stage());
         let place = (self.stage, id.clone());
-        let crashes = table.crashes.get(&place).copied().unwrap_or(0);
+        let crashes = table.crashes.get(&place).map_or(0, |(crashes, _)| *crashes);
         let crash = crash(contract, stage, &table.rows[id], crashes);
-        table.crashes.insert(place.clone(), crashes + 1);
+        table.crashes.insert(place.clone(), (crashes + 1, self.table.now()));
         let ids = std::slice::from_ref(id);
         match crash {
             Crash::Charged => {

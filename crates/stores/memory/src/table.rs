@@ -32,8 +32,8 @@ pub(crate) struct Table {
     pub pools: BTreeMap<String, crate::pools::Pool>,
     /// Stage and worker → the leases whose delivery it has begun.
     pub begun: HashMap<(usize, String), Vec<Lease>>,
-    /// Stage and row → crashes in a row at which it was being delivered.
-    pub crashes: HashMap<(usize, RowId), u32>,
+    /// Stage and row → crashes in a row at which it was being delivered, and when the last one was counted.
+    pub crashes: HashMap<(usize, RowId), (u32, i64)>,
     pub next_tsid: u64,
 }
 

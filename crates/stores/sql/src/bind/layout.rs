@@ -41,7 +41,19 @@ pub fn claimed(
     let waited_micros = whole(&get(at + 7)).unwrap_or(0);
     let size = whole(&get(at + 8)).and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
     let fields = (size <= INLINE_LIMIT).then(|| read_fields(layout, at + 9, &mut get));
-    Some(Claimed { lease, counters, crashes: 0, from, group, pool, share, waited_micros, size, fields })
+    Some(Claimed {
+        lease,
+        counters,
+        crashes: 0,
+        since_crash: 0,
+        from,
+        group,
+        pool,
+        share,
+        waited_micros,
+        size,
+        fields,
+    })
 }
 
 /// One row of a load: key, then the fields.

@@ -44,11 +44,21 @@ pub fn lists(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Binds place; yields row_id, crashes.
+/// Binds place; yields row_id, crashes, microseconds since the last one.
 pub fn crashes(dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::Postgres => "SELECT row_id, crashes FROM postrider_crashes WHERE place = $1",
-        Dialect::Mysql | Dialect::Sqlite => "SELECT row_id, crashes FROM postrider_crashes WHERE place = ?",
+        Dialect::Postgres => {
+            "SELECT row_id, crashes, (extract(epoch FROM clock_timestamp() - crashed_at) * 1000000)::bigint \
+             FROM postrider_crashes WHERE place = $1"
+        }
+        Dialect::Mysql => {
+            "SELECT row_id, crashes, TIMESTAMPDIFF(MICROSECOND, crashed_at, UTC_TIMESTAMP(6)) \
+             FROM postrider_crashes WHERE place = ?"
+        }
+        Dialect::Sqlite => {
+            "SELECT row_id, crashes, CAST((julianday('now') - julianday(crashed_at)) * 86400000000 AS INTEGER) \
+             FROM postrider_crashes WHERE place = ?"
+        }
     }
 }
 

@@ -37,6 +37,13 @@ fn plain(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// Crashes in a row of one row, and the microseconds since the last one.
+#[derive(Clone, Copy, Default)]
+struct Crashes {
+    count: u32,
+    since: i64,
+}
+
 /// What a look for expired leases says of one row.
 struct Expired {
     lease: Lease,
@@ -89,10 +96,12 @@ impl Opened {
     }
 
     /// How often the worker of each row died while it delivered the row.
-    async fn crashes(&self, on: &impl Run) -> Result<HashMap<String, u32>, Error> {
+    async fn crashes(&self, on: &impl Run) -> Result<HashMap<String, Crashes>, Error> {
         let rows = on.look("read crashes", own::crashes(on.dialect()), vec![self.place()]).await?;
         let read = |row: Vec<Value>| match row.as_slice() {
-            [Value::Text(id), crashes] => Some((id.clone(), count(crashes))),
+            [Value::Text(id), crashes, since] => {
+                Some((id.clone(), Crashes { count: count(crashes), since: bind::whole(since).unwrap_or(0) }))
+            }
             _ => None,
         };
         Ok(rows.unwrap_or_default().into_iter().filter_map(read).collect())
@@ -107,7 +116,8 @@ impl Opened {
             Ok(crashes) if crashes.is_empty() => {}
             Ok(crashes) => {
                 for row in claimed {
-                    row.crashes = crashes.get(&row.lease.id.to_string()).copied().unwrap_or(0);
+                    let known = crashes.get(&row.lease.id.to_string()).copied().unwrap_or_default();
+                    (row.crashes, row.since_crash) = (known.count, known.since);
                     if row.crashes > 0 {
                         self.crashed.lock().insert(row.lease.id.clone());
                     }
@@ -155,7 +165,7 @@ impl Opened {
         let crashes = if begun.is_empty() { HashMap::new() } else { self.crashes(on).await? };
         let mut parts: [Vec<RowId>; 4] = Default::default();
         for row in expired {
-            let crashed = crashes.get(&row.lease.id.to_string()).copied().unwrap_or(0);
+            let crashed = crashes.get(&row.lease.id.to_string()).map_or(0, |crashes| crashes.count);
             let part = match Crash::of(&self.stage, crashed, row.last, row.limit) {
                 _ if !begun.contains(&mark(&row.lease)) => 0,
                 Crash::Spared => 1,
