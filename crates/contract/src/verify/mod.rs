@@ -1,6 +1,6 @@
 //! The proof that a contract is sound. Pure: it looks at the model alone, and names keys; the log knows their lines.
 //!
-//! `states`: no row is in two states. `moves`: what each move writes makes the state it leads to. `machine`: every
+//! `states`: no row is in two states. `moves`: what each move writes makes the state it leads to. `values`: what a move writes is known then. `machine`: every
 //! state can be reached, none holds a row for ever, final ones are left by an operator alone. `roles`: each feature has
 //! the columns it needs, and each fence changes with every claim.
 
@@ -8,6 +8,7 @@ mod machine;
 mod moves;
 mod roles;
 mod states;
+mod values;
 
 use crate::reader::Log;
 use crate::{Contract, Stage, StateId};
@@ -23,6 +24,8 @@ pub(crate) fn verify(contract: &Contract, log: &Log<'_>) {
     proof.roles();
     proof.states();
     proof.moves();
+    proof.values();
+    proof.told_values();
     proof.machine();
 }
 

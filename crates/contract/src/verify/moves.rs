@@ -16,7 +16,6 @@ impl Proof<'_> {
             self.untried(stage);
         }
         self.writes();
-        self.values();
     }
 
     fn satisfies(&self, key: &str, step: &Move<'_>) {
@@ -108,54 +107,12 @@ impl Proof<'_> {
             }
         }
     }
-
-    /// `$outcome` and `$envelope` exist only where a delivery was tried.
-    fn values(&self) {
-        for write in &self.contract.writes {
-            if let Some(on) = write.on.iter().find(|on| !has_outcome(**on) && needs_outcome(&write.value)) {
-                self.no_outcome(&write_key(write), *on);
-            }
-        }
-        for (index, effect) in self.contract.effects.iter().enumerate() {
-            if effect.on.is_empty() {
-                self.log.key(&format!("effect.{}.on", index + 1), "names no transition", "list at least one");
-            }
-            for (column, value) in &effect.values {
-                let lacking = |on: &&Transition| !settles(**on) && needs_outcome(value);
-                if let Some(on) = effect.on.iter().find(lacking) {
-                    self.no_outcome(&format!("effect.{}.values.{column}", index + 1), *on);
-                }
-            }
-        }
-    }
-
-    fn no_outcome(&self, key: &str, on: Transition) {
-        let what = format!("there is no `$outcome` or `$envelope` when a row is {on}");
-        self.log.key(key, what, "end it with `?`, or leave that transition out");
-    }
 }
 
-fn write_key(write: &crate::Write) -> String {
+pub(super) fn write_key(write: &crate::Write) -> String {
     let on = if write.on.len() > 1 { "failed" } else { write.on.first().map_or("", |on| on.name()) };
     let mark = if write.column.optional { "?" } else { "" };
     format!("write.{on}.{}{mark}", write.column.name)
-}
-
-fn settles(on: Transition) -> bool {
-    Transition::SETTLES.contains(&on)
-}
-
-/// In a `[write]` sweeps and reclaims have a code and a message too.
-fn has_outcome(on: Transition) -> bool {
-    settles(on) || matches!(on, Transition::Swept | Transition::Reclaimed)
-}
-
-fn needs_outcome(value: &Expr) -> bool {
-    match value {
-        Expr::Envelope { optional, .. } | Expr::Outcome { optional, .. } => !optional,
-        Expr::Json(members) => members.iter().any(|(_, value)| needs_outcome(value)),
-        _ => false,
-    }
 }
 
 /// Every move of the contract.

@@ -19,6 +19,21 @@ const UNSOUND: &[(&str, &str, &str, &str, &str)] = &[
         "states.SENT_SILENT",
         "at once",
     ),
+    // Values.
+    (
+        "dispatch_jobs",
+        "deferred.last_error = \"$reason?\"",
+        "claimed.last_error = \"$from\"",
+        "write.claimed.last_error",
+        "there is no `$from` when a row is claimed: it may come from `QUEUED`, `RETRYING`",
+    ),
+    (
+        "dispatch_jobs",
+        "deferred.last_error = \"$reason?\"",
+        "claimed.last_error = { json = { at = \"$claimed_at\" } }",
+        "write.claimed.last_error",
+        "there is no `$claimed_at` when a row is claimed: the move writes last_attempt_at, and no fence holds what it was",
+    ),
     // Moves.
     (
         "mail_outbox",
@@ -63,6 +78,13 @@ const UNSOUND: &[(&str, &str, &str, &str, &str)] = &[
         "dead      = \"failed\"",
         "dead      = \"sent\"",
         "stage.dispatch.dead",
+        "`sent` is the delivered state too: failed rows would look delivered",
+    ),
+    (
+        "mail_outbox",
+        "dead      = \"failed\"",
+        "dead      = \"failed\"\nrejected  = \"sent\"",
+        "stage.dispatch.rejected",
         "`sent` is the delivered state too: failed rows would look delivered",
     ),
     (

@@ -233,7 +233,9 @@ fn floats(values: &[Value]) -> Vec<Option<f64>> {
 fn float(value: &Value) -> Option<f64> {
     match value {
         Value::Float(number) => Some(*number),
-        _ => None,
+        Value::Null => None,
+        // Bound as NULL it would be no delay at all.
+        other => unreachable!("{other:?} is no number of seconds"),
     }
 }
 
@@ -294,4 +296,20 @@ fn value(row: &PgRow, index: usize, kind: Kind) -> Value {
         debug_assert_eq!(raw.format(), PgValueFormat::Binary, "prepared statements answer in binary");
         raw.as_bytes().map_or(Value::Null, |bytes| Value::Bytes(bytes.to_vec()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_is_bound_as_it_is() {
+        assert_eq!(floats(&[Value::Float(1.5), Value::Null]), [Some(1.5), None]);
+    }
+
+    #[test]
+    #[should_panic(expected = "is no number of seconds")]
+    fn an_unknown_value_is_never_bound_as_null() {
+        float(&Value::Int(3));
+    }
 }

@@ -148,7 +148,7 @@ impl Draft<'_> {
             Expr::State => self.status_after(writes),
             Expr::From => match writes.step.from {
                 [one] => table.status_literal(*one).map_or_else(null, |literal| table.literal(literal)),
-                _ => null(),
+                several => unreachable!("proved: `$from` of {several:?} is refused"),
             },
             Expr::Reason { .. } => self.text_into(target, &self.field(Field::Reason), true),
             Expr::Attempts => self.attempts_after(target, writes),
@@ -187,6 +187,7 @@ impl Draft<'_> {
 
     /// A move that empties the column still knows it from the fence.
     fn claimed_at(&self, writes: &Writes<'_>) -> String {
+        // An optional column that this table lacks.
         let Some(column) = self.table.contract.column(Role::ClaimedAt) else { return null() };
         if writes.set_of(column).is_none() {
             return self.table.col(column);
@@ -194,7 +195,7 @@ impl Draft<'_> {
         let fence = self.table.fence().iter().position(|(role, _)| *role == Role::ClaimedAt);
         match (&self.source, fence) {
             (Source::Each | Source::Uniform, Some(index)) => self.typed(Field::Fence(index), column),
-            _ => null(),
+            _ => unreachable!("proved: `$claimed_at` without a fence is refused"),
         }
     }
 

@@ -1,0 +1,122 @@
+//! Values that a move has: what it writes, and what its effects insert, is known when it is made.
+
+use crate::{Column, Expr, Move, Role, Transition};
+
+use super::Proof;
+use super::moves::{all_moves, write_key};
+
+impl Proof<'_> {
+    /// `$outcome` and `$envelope` exist only where a delivery was tried.
+    pub(super) fn values(&self) {
+        for write in &self.contract.writes {
+            if let Some(on) = write.on.iter().find(|on| !has_outcome(**on) && needs_outcome(&write.value)) {
+                self.no_outcome(&write_key(write), *on);
+            }
+        }
+        for (index, effect) in self.contract.effects.iter().enumerate() {
+            if effect.on.is_empty() {
+                self.log.key(&format!("effect.{}.on", index + 1), "names no transition", "list at least one");
+            }
+            for (column, value) in &effect.values {
+                let lacking = |on: &&Transition| !settles(**on) && needs_outcome(value);
+                if let Some(on) = effect.on.iter().find(lacking) {
+                    self.no_outcome(&format!("effect.{}.values.{column}", index + 1), *on);
+                }
+            }
+        }
+    }
+
+    fn no_outcome(&self, key: &str, on: Transition) {
+        let what = format!("there is no `$outcome` or `$envelope` when a row is {on}");
+        self.log.key(key, what, "end it with `?`, or leave that transition out");
+    }
+
+    /// `$from` and `$claimed_at` are told by the move, and not every move can tell them.
+    pub(super) fn told_values(&self) {
+        let mut known = Vec::new();
+        for (_, step) in all_moves(self.contract) {
+            for (key, value) in self.values_of(&step) {
+                let problem = if holds(value, &Expr::From) && step.from.len() > 1 {
+                    self.from_several(&step)
+                } else if holds(value, &Expr::ClaimedAt) {
+                    self.claimed_at_unknown(&step)
+                } else {
+                    None
+                };
+                let Some(what) = problem else { continue };
+                if !known.contains(&(key.clone(), what.clone())) {
+                    self.log.key(&key, what.clone(), "leave that transition or that value out");
+                    known.push((key, what));
+                }
+            }
+        }
+    }
+
+    /// What goes with a move, each with the key to blame.
+    fn values_of<'a>(&'a self, step: &Move<'a>) -> Vec<(String, &'a Expr)> {
+        let on = step.transition;
+        let writes = self.contract.writes.iter().filter(|write| write.on.contains(&on));
+        let mut found: Vec<(String, &Expr)> = writes.map(|write| (write_key(write), &write.value)).collect();
+        let index = |sweep| self.contract.sweeps.iter().position(|known| std::ptr::eq(known, sweep));
+        if let Some((sweep, index)) = step.sweep.and_then(|sweep| Some((sweep, index(sweep)?))) {
+            let key = |column: &Column| format!("{}.write.{}", sweep.path(index), column.name);
+            found.extend(sweep.writes.iter().map(|(column, value)| (key(column), value)));
+        }
+        for (index, effect) in
+            self.contract.effects.iter().enumerate().filter(|(_, one)| one.on.contains(&on))
+        {
+            let key = |column: &String| format!("effect.{}.values.{column}", index + 1);
+            found.extend(effect.values.iter().map(|(column, value)| (key(column), value)));
+        }
+        found
+    }
+
+    fn from_several(&self, step: &Move<'_>) -> Option<String> {
+        let names: Vec<String> = step.from.iter().map(|from| format!("`{}`", self.name(*from))).collect();
+        Some(format!(
+            "there is no `$from` when a row is {}: it may come from {}",
+            step.transition,
+            names.join(", ")
+        ))
+    }
+
+    /// A move that writes the column knows what it held from the fence alone.
+    fn claimed_at_unknown(&self, step: &Move<'_>) -> Option<String> {
+        let Some(column) = self.contract.column(Role::ClaimedAt) else {
+            return Some("no column plays the role `claimed_at`".to_owned());
+        };
+        let written = self.contract.assignments(step).iter().any(|one| one.column == column);
+        let fenced = settles(step.transition) && step.stage.lease.fence.contains(&Role::ClaimedAt);
+        (written && !fenced).then(|| {
+            format!(
+                "there is no `$claimed_at` when a row is {}: the move writes {column}, and no fence holds what it was",
+                step.transition
+            )
+        })
+    }
+}
+
+/// Is the value part of the other?
+fn holds(value: &Expr, wanted: &Expr) -> bool {
+    match value {
+        Expr::Json(members) => members.iter().any(|(_, value)| holds(value, wanted)),
+        other => other == wanted,
+    }
+}
+
+fn settles(on: Transition) -> bool {
+    Transition::SETTLES.contains(&on)
+}
+
+/// In a `[write]` sweeps and reclaims have a code and a message too.
+fn has_outcome(on: Transition) -> bool {
+    settles(on) || matches!(on, Transition::Swept | Transition::Reclaimed)
+}
+
+fn needs_outcome(value: &Expr) -> bool {
+    match value {
+        Expr::Envelope { optional, .. } | Expr::Outcome { optional, .. } => !optional,
+        Expr::Json(members) => members.iter().any(|(_, value)| needs_outcome(value)),
+        _ => false,
+    }
+}
