@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use crate::databases::{fresh, server};
 use crate::shop::Shop;
 
-const CONTRACT: &str = r#"
+pub const CONTRACT: &str = r#"
 contract = "jobs"
 version  = "1.0"
 composer = "record"
@@ -39,7 +39,7 @@ base = "1s"
 from = ["broken"]
 "#;
 
-const GROUP: &str = "[group]\nby = \"topic\"\n";
+pub const GROUP: &str = "[group]\nby = \"topic\"\n";
 
 async fn run<C: sqlx::Connection>(mut connection: C, sql: AssertSqlSafe<String>)
 where
@@ -56,14 +56,14 @@ where
 static PLACES: AtomicUsize = AtomicUsize::new(0);
 
 /// A database, and how it writes what differs.
-struct Place {
-    shop: Shop,
-    url: String,
+pub struct Place {
+    pub shop: Shop,
+    pub url: String,
     kind: &'static str,
 }
 
 impl Place {
-    async fn new(kind: &'static str, contract: &str) -> Self {
+    pub async fn new(kind: &'static str, contract: &str) -> Self {
         let name = format!("hazards{}", PLACES.fetch_add(1, Relaxed));
         let url = match kind {
             "postgres" => fresh(&server("POSTRIDER_TEST_POSTGRES"), &name).await,
@@ -84,7 +84,7 @@ impl Place {
     }
 
     /// `TIME` is the database's own type for times.
-    async fn sql(&self, statements: &str) {
+    pub async fn sql(&self, statements: &str) {
         let time = match self.kind {
             "postgres" => "timestamptz",
             "mysql" => "DATETIME(6)",
@@ -101,7 +101,7 @@ impl Place {
     }
 
     /// Level and text of every finding but the good ones.
-    fn faults(&self) -> Vec<(String, String)> {
+    pub fn faults(&self) -> Vec<(String, String)> {
         let report = self.shop.run(&["check", "--json"]).json().remove(0);
         let findings = report["findings"].as_array().unwrap().clone();
         let text = |finding: &serde_json::Value, key: &str| finding[key].as_str().unwrap().to_owned();
@@ -110,7 +110,7 @@ impl Place {
     }
 
     #[track_caller]
-    fn says(&self, level: &str, part: &str) {
+    pub fn says(&self, level: &str, part: &str) {
         let faults = self.faults();
         let said = faults.iter().filter(|(found, text)| found == level && text.contains(part)).count();
         assert_eq!(said, 1, "{}: {level} {part:?} in {faults:#?}", self.kind);
@@ -118,11 +118,11 @@ impl Place {
 }
 
 /// Sound in all respects.
-const TABLE: &str = "CREATE TABLE jobs (id varchar(40) PRIMARY KEY, state varchar(20) NOT NULL, \
+pub const TABLE: &str = "CREATE TABLE jobs (id varchar(40) PRIMARY KEY, state varchar(20) NOT NULL, \
     tries integer NOT NULL, due_at TIME, taken_at TIME, failure text, made_at TIME NOT NULL, \
     topic varchar(40) NOT NULL, payload text NOT NULL)";
 
-fn insert(id: &str, state: &str, tries: &str) -> String {
+pub fn insert(id: &str, state: &str, tries: &str) -> String {
     format!(
         "INSERT INTO jobs (id, state, tries, made_at, topic, payload) \
          VALUES ('{id}', '{state}', {tries}, '2026-01-01 00:00:00', 'a', 'x');"
@@ -186,6 +186,16 @@ async fn a_group_without_an_order_is_reported(kind: &'static str) {
     let place = Place::new(kind, &counted).await;
     place.sql(&TABLE.replace("payload text", "seq bigint NOT NULL, payload text")).await;
     place.shop.run(&["migrate"]).fine();
+    assert!(place.shop.run(&["check"]).fine().out.contains("rows of the same topic keep their order"));
+    let numbered =
+        |id: &str| insert(id, "new", "0").replace("payload)", "payload, seq)").replace("'x')", "'x', 7)");
+    place.sql(&(numbered("b") + &numbered("a"))).await;
+    place.says(
+        "warning",
+        "rows with the same seq (as 1 times among the newest rows) by id, which does not count up",
+    );
+    assert!(!place.shop.run(&["check"]).fine().out.contains("keep their order"));
+    place.sql("DELETE FROM jobs; CREATE UNIQUE INDEX place ON jobs (topic, seq)").await;
     assert!(place.shop.run(&["check"]).fine().out.contains("rows of the same topic keep their order"));
     let place = Place::new(kind, &counted).await;
     place.sql(&TABLE.replace("payload text", "seq bigint, payload text")).await;

@@ -12,6 +12,7 @@ mod emails;
 mod foreign;
 mod hazards;
 mod help;
+mod hints;
 mod json;
 mod notifications;
 mod outage;

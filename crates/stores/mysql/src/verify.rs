@@ -6,7 +6,7 @@ use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::bind::Given;
 use postrider_sql::run::Run as _;
-use postrider_sql::run::verify::Facts;
+use postrider_sql::run::verify::{Facts, Waking};
 use postrider_sql::{Dialect, Script, Step, Yields};
 
 use crate::shape;
@@ -32,7 +32,8 @@ impl MysqlTable {
             missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&patient).await?,
             strange: self.opened.strange(&patient).await?,
-            notifies: false,
+            waking: Waking::Polls,
+            declared: self.migration.declared(),
             own_tables: shape::own_tables(&self.database).await?,
         };
         Ok(self.opened.findings(Dialect::Mysql, &facts))

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use postrider_contract::Contract;
+use postrider_contract::{Columns, Contract};
 use postrider_seams::migrate::{Migrate, Options};
 use postrider_seams::store::Error;
 use postrider_sql::run::migrate;
@@ -30,6 +30,11 @@ pub struct Migration {
 impl Migration {
     pub(crate) fn new(database: Database, contract: Contract) -> Self {
         Self { database, contract }
+    }
+
+    /// The columns that the contract names, whether the table has them or not.
+    pub(crate) fn declared(&self) -> Columns {
+        self.contract.columns.clone()
     }
 
     /// What `verify` calls missing: the same, but for our own tables and the trigger.

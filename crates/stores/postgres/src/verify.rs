@@ -37,7 +37,8 @@ impl PostgresTable {
             missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&patient).await?,
             strange: self.opened.strange(&patient).await?,
-            notifies: self.waker.notifies(),
+            waking: self.waker.waking(),
+            declared: self.migration.declared(),
             own_tables: shape::own_tables(&self.database).await?,
         };
         Ok(self.opened.findings(Dialect::Postgres, &facts))

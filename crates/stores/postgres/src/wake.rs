@@ -6,6 +6,7 @@ use std::time::Duration;
 use postrider_contract::Contract;
 use postrider_seams::store::Error;
 use postrider_sql::ddl;
+use postrider_sql::run::verify::Waking;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::sync::{Notify, OnceCell};
 use tokio::task::JoinHandle;
@@ -33,6 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Waker {
     written: Arc<Notify>,
     listens: Option<Listens>,
+    waking: Waking,
     listener: OnceCell<Listener>,
 }
 
@@ -55,13 +57,22 @@ impl Waker {
         let is_there = has_trigger(database, contract).await?;
         // After a query, as that is what finds a pooler.
         let options = listening(database);
+        let waking = match (&options, is_there) {
+            (None, trigger) => Waking::BehindPooler { trigger },
+            (Some(_), false) => Waking::NoTrigger,
+            (Some(_), true) => Waking::AtOnce,
+        };
         let listens =
             options.filter(|_| is_there).map(|options| Listens { options, channel: ddl::channel(contract) });
-        Ok(Self { written: Arc::default(), listens, listener: OnceCell::new() })
+        Ok(Self { written: Arc::default(), listens, waking, listener: OnceCell::new() })
     }
 
     pub fn notifies(&self) -> bool {
-        self.listens.is_some()
+        self.waking == Waking::AtOnce
+    }
+
+    pub fn waking(&self) -> Waking {
+        self.waking
     }
 
     /// Returns when rows were written, or at the deadline. A notification between two waits is kept for the next.

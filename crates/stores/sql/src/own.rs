@@ -28,6 +28,16 @@ pub const POOLS: &str = "postrider_pools";
 /// All of them, in the order of [`create`].
 pub const TABLES: [&str; 7] = [LOCKS, LANES, SUPPRESSIONS, POOLS, RECIPIENTS, BEGUN, CRASHES];
 
+/// What helps where the database has no table or column of a name that a statement has. `migrate` makes our own tables;
+/// of others it adds only what the contract gives to us, so that running it would lead in a circle.
+pub fn absent_advice(message: &str) -> &'static str {
+    if TABLES.iter().any(|table| message.contains(table)) {
+        "run `postrider migrate`"
+    } else {
+        "`postrider check` names what is missing: `postrider migrate` adds what is ours to add, the rest is the application's"
+    }
+}
+
 /// Creates the tables where they are missing.
 pub fn create(dialect: Dialect) -> [String; TABLES.len()] {
     let (name, flag, time) = match dialect {
@@ -181,6 +191,26 @@ mod tests {
             assert!(texts > 0, "{statement}");
             let named = columns.matches("CHARACTER SET utf8mb4 COLLATE utf8mb4_bin").count();
             assert_eq!(named, texts, "{statement}");
+        }
+    }
+
+    #[test]
+    fn only_our_own_tables_are_left_to_migrate_alone() {
+        for ours in [
+            "relation \"postrider_lanes\" does not exist",
+            "Table 'shop.postrider_locks' doesn't exist",
+            "no such table: postrider_begun",
+        ] {
+            assert_eq!(absent_advice(ours), "run `postrider migrate`", "{ours}");
+        }
+        for other in [
+            "relation \"clients\" does not exist",
+            "column t.note does not exist",
+            "Unknown column 't.note' in 'SET'",
+            "no such table: log",
+        ] {
+            let advice = absent_advice(other);
+            assert!(advice.starts_with("`postrider check` names what is missing"), "{other}: {advice}");
         }
     }
 }

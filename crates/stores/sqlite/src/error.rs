@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use postrider_seams::is_exhausted;
 use postrider_seams::store::{Class, Error};
+use postrider_sql::own;
 
 /// The file.
 #[derive(Debug, Clone)]
@@ -98,7 +99,7 @@ fn advice(cause: &sqlx::Error) -> Option<&'static str> {
         code::FULL => Some("the disk is full"),
         code::IOERR => Some("is the disk full, or does it fail?"),
         code::BUSY | code::LOCKED => Some("another process holds a lock on the file"),
-        code::ERROR if is_missing(cause) => Some("run `postrider migrate`"),
+        code::ERROR if is_missing(cause) => Some(own::absent_advice(cause.as_database_error()?.message())),
         _ => None,
     }
 }

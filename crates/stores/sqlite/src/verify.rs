@@ -9,7 +9,7 @@ use postrider_seams::row::Value;
 use postrider_seams::store::Error;
 use postrider_sql::bind::Given;
 use postrider_sql::run::Run as _;
-use postrider_sql::run::verify::Facts;
+use postrider_sql::run::verify::{Facts, Waking};
 use postrider_sql::{Dialect, Script, Step, Yields};
 
 use crate::shape;
@@ -31,7 +31,8 @@ impl SqliteTable {
             missing: self.migration.missing(Options::default()).await?,
             duplicates: self.opened.duplicates(&self.database).await?,
             strange: self.opened.strange(&self.database).await?,
-            notifies: true,
+            waking: Waking::AtOnce,
+            declared: self.migration.declared(),
             own_tables: shape::own_tables(&self.database).await?,
         };
         Ok(self.opened.findings(Dialect::Sqlite, &facts))

@@ -1,6 +1,7 @@
 //! Behind a connection pooler: a real PgBouncer, as Debian ships it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use postrider_contract::Transition;
 use postrider_seams::inspect::Inspect as _;
@@ -10,6 +11,7 @@ use postrider_seams::store::{Held, Store as _, Want};
 use postrider_services::{PgBouncer, PoolMode};
 use postrider_sql::plain::{Arg, Plain as _, Statement};
 use postrider_store_postgres::{Database, Pooler, PostgresStore, Settings};
+use tokio::time::Instant;
 
 use crate::server::{Server, contract, settlement, with_database};
 
@@ -70,8 +72,8 @@ async fn works(server: Server, mode: PoolMode, set: Option<Pooler>) {
     api.await.expect("it answers");
     assert_eq!(rows + more, 200, "every row once");
     assert_eq!(server.number("SELECT count(*) FROM mail_outbox WHERE status = 'sent'").await, 200);
-    assert!(first.lock("l", std::time::Duration::from_secs(30)).await.expect("lock"));
-    assert!(!second.lock("l", std::time::Duration::from_secs(30)).await.expect("lock"));
+    assert!(first.lock("l", Duration::from_secs(30)).await.expect("lock"));
+    assert!(!second.lock("l", Duration::from_secs(30)).await.expect("lock"));
     let findings = first.verify().await.expect("check");
     assert!(!findings.is_empty());
     let log = pooler.log().expect("a log");
@@ -92,4 +94,74 @@ async fn a_transaction_pooler_that_was_set_works() {
 async fn a_session_pooler_works_as_found_and_as_set() {
     with_database(|server| works(server, PoolMode::Session, None)).await;
     with_database(|server| works(server, PoolMode::Session, Some(Pooler::Session))).await;
+}
+
+/// A store behind the pooler, on a table with the trigger.
+async fn notified(settings: &Settings) -> Arc<PostgresStore> {
+    let database = Database::connect(settings).expect("settings");
+    let options = Options { notify: true, ..Options::default() };
+    database.migration(contract("mail_outbox")).apply(options).await.expect("migrate");
+    database.open(contract("mail_outbox"), "dispatch", "test").await.expect("open")
+}
+
+/// What `check` says of waking.
+async fn said_of_waking(store: &PostgresStore) -> String {
+    let findings = store.verify().await.expect("check");
+    let found = findings.into_iter().find(|finding| finding.text.starts_with("new rows"));
+    found.expect("check says how new rows are found").text
+}
+
+async fn is_woken_by_an_insert(server: &Server, store: &PostgresStore) -> bool {
+    // The first wake-up only says that we listen now.
+    store.wake(Instant::now() + Duration::from_secs(10)).await;
+    let writer = server.clone();
+    let writer = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        writer.insert_mails(1).await;
+    });
+    let started = Instant::now();
+    store.wake(started + Duration::from_secs(8)).await;
+    writer.await.expect("the writer");
+    started.elapsed() < Duration::from_secs(5)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn behind_a_transaction_pooler_a_lane_polls_and_check_names_listen_url() {
+    with_database(|server| async move {
+        let (_pooler, url) = pooler(&server, PoolMode::Transaction).await;
+        for mode in [None, Some(Pooler::Transaction)] {
+            let store = notified(&Settings { pooler: mode, ..Settings::new(&url) }).await;
+            assert!(!store.capabilities().notifies, "{mode:?}");
+            let said = said_of_waking(&store).await;
+            assert!(
+                said.contains("set listen_url") && !said.contains("--notify"),
+                "the trigger is there: {said}"
+            );
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listen_url_leads_past_a_transaction_pooler() {
+    with_database(|server| async move {
+        let (_pooler, url) = pooler(&server, PoolMode::Transaction).await;
+        let settings = Settings { listen_url: Some(server.url.clone()), ..Settings::new(&url) };
+        let store = notified(&settings).await;
+        assert!(store.capabilities().notifies);
+        assert_eq!(said_of_waking(&store).await, "new rows wake the lane at once");
+        assert!(is_woken_by_an_insert(&server, &store).await);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_pooler_lets_notifications_through() {
+    with_database(|server| async move {
+        let (_pooler, url) = pooler(&server, PoolMode::Session).await;
+        let store = notified(&Settings { pooler: Some(Pooler::Session), ..Settings::new(&url) }).await;
+        assert!(store.capabilities().notifies);
+        assert!(is_woken_by_an_insert(&server, &store).await);
+    })
+    .await;
 }

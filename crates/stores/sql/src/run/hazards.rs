@@ -43,19 +43,19 @@ impl Opened {
         let table = self.table(dialect);
         let refused = self.refused_values(&table, constraints);
         // An enumeration of PostgreSQL can't even be compared with a value that it does not have.
-        if dialect == Dialect::Postgres && !refused.is_empty() {
-            return Ok(Hazards { findings: refused, ordered: true, unclaimable: true });
-        }
+        let unclaimable = dialect == Dialect::Postgres && !refused.is_empty();
         let mut findings = refused;
         findings.extend(self.checked_values(on, &table, constraints).await?);
         findings.extend(self.key_finding(on, constraints).await?);
-        findings.extend(self.attempts_finding(on, &table).await?);
+        if !unclaimable {
+            findings.extend(self.attempts_finding(on, &table).await?);
+        }
         findings.extend(self.null_findings(&table));
         findings.extend(self.effect_findings());
-        let order = self.order_hazard(on, &table).await?;
+        let order = self.order_hazard(on, &table, constraints).await?;
         let ordered = order.is_none();
         findings.extend(order);
-        Ok(Hazards { findings, ordered, unclaimable: false })
+        Ok(Hazards { findings, ordered, unclaimable })
     }
 
     /// Columns of the newest rows: a table may hold millions, and `check` is a page that people open.

@@ -1,6 +1,8 @@
 //! What a table guarantees under a contract, in words, from facts that a store has gathered.
 
-use postrider_contract::{Hold, LeaseBy, OnError, Role};
+mod lacks;
+
+use postrider_contract::{Columns, Hold, LeaseBy, MessageField, OnError, RESULTS, Role};
 use postrider_seams::inspect::{COUNT_LIMIT, Finding, Level};
 
 use super::Opened;
@@ -23,12 +25,28 @@ pub struct Facts {
     pub duplicates: Vec<(String, u64)>,
     /// Rows of unknown states, in words.
     pub strange: Vec<String>,
-    /// Is there a way to be woken by new rows?
-    pub notifies: bool,
+    /// How the lane hears of new rows.
+    pub waking: Waking,
+    /// The columns that the contract names, those that this table lacks too.
+    pub declared: Columns,
     /// Which of our own tables are there, in the order of [`own::TABLES`].
     pub own_tables: [bool; own::TABLES.len()],
     /// What the table's own rules would do to the lane.
     pub hazards: Hazards,
+}
+
+/// How a lane hears of new rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Waking {
+    /// The database wakes it.
+    AtOnce,
+    /// By polling: the database can't wake anybody.
+    #[default]
+    Polls,
+    /// By polling, until `migrate --notify` adds the trigger.
+    NoTrigger,
+    /// By polling: notifications do not come through a transaction pooler.
+    BehindPooler { trigger: bool },
 }
 
 impl Opened {
@@ -48,22 +66,16 @@ impl Opened {
         findings.extend(self.order_finding().filter(|_| facts.hazards.ordered));
         findings.extend(facts.hazards.findings.iter().cloned());
         findings.push(claim_finding(facts));
-        findings.extend(facts.missing.iter().map(|ddl| missing_finding(ddl)));
+        findings.extend(facts.missing.iter().map(|ddl| self.missing_finding(ddl, &facts.declared)));
         findings.extend(self.age_finding(facts));
+        findings.extend(self.ageless_finding());
         findings.extend(facts.duplicates.iter().map(|(columns, values)| duplicate_finding(columns, *values)));
         findings.extend(facts.strange.iter().map(|text| Finding {
             level: Level::Warning,
             text: text.clone(),
             mend: None,
         }));
-        findings.push(ok(match (facts.notifies, dialect) {
-            (true, _) => "new rows wake the lane at once".to_owned(),
-            (false, Dialect::Postgres) => {
-                "new rows are found by polling (`postrider migrate --notify` adds a trigger that wakes the lane)"
-                    .to_owned()
-            }
-            (false, _) => "new rows are found by polling".to_owned(),
-        }));
+        findings.push(ok(lacks::waking(facts.waking).to_owned()));
         // What lacks the last of them has its own finding.
         let there =
             own::TABLES.iter().zip(facts.own_tables).all(|(table, there)| there || *table == RECIPIENTS);
@@ -142,6 +154,9 @@ impl Opened {
             _ if !self.stage.sends_mail() => return None,
             (true, _) => "the table itself",
             (false, true) => RECIPIENTS,
+            (false, false) if self.contract.message.contains_key(RESULTS) => {
+                return Some(self.unwritten_results());
+            }
             (false, false) => {
                 let text = "nothing remembers which recipients have a mail: if some recipients refuse it for now, the row \
                             fails at once with a reason that names them, instead of being retried for them; run `postrider migrate`";
@@ -152,6 +167,20 @@ impl Opened {
         Some(ok(format!(
             "a mail that some recipients refuse for now is retried for them alone: {place} remembers who has it"
         )))
+    }
+
+    /// The contract names a column for them and never fills it: no table of ours can help.
+    fn unwritten_results(&self) -> Finding {
+        let column = match self.contract.message.get(RESULTS) {
+            Some(MessageField::Column(column)) => column.name.as_str(),
+            _ => "COLUMN",
+        };
+        let text = format!(
+            "nothing remembers which recipients have a mail: the contract reads {RESULTS} from {column}, and no [write] fills it on \
+             retry, so if some recipients refuse a mail for now, the row fails at once with a reason that names them; add [write] \
+             retry.{column} = \"$outcome.recipients?\" to the contract, or take {RESULTS} out of [message]"
+        );
+        Finding { level: Level::Warning, text, mend: None }
     }
 
     /// Only where the contract knows such a column and the table lacks it.
@@ -214,27 +243,6 @@ fn claim_finding(facts: &Facts) -> Finding {
             text: format!("the claim reads more than it takes: {how}; it slows as the table grows"),
             mend: facts.missing.iter().find(|ddl| ddl.contains("INDEX")).cloned(),
         },
-    }
-}
-
-fn missing_finding(ddl: &str) -> Finding {
-    Finding {
-        level: Level::Warning,
-        text: format!("the table lacks {}; `postrider migrate` adds it", named(ddl)),
-        mend: Some(ddl.to_owned()),
-    }
-}
-
-/// What a statement makes, by its name: the first quoted word after INDEX or ADD.
-fn named(ddl: &str) -> String {
-    let quoted = |after: &str| {
-        let (_, rest) = ddl.split_once(after)?;
-        rest.split(['"', '`']).nth(1).map(str::to_owned)
-    };
-    match (quoted(" INDEX "), quoted(" ADD ")) {
-        (Some(index), _) => format!("the index {index}"),
-        (None, Some(column)) => format!("the column {column}"),
-        (None, None) => "what this makes".to_owned(),
     }
 }
 

@@ -1,10 +1,11 @@
-//! Do the rows of a group have an order? Times alone tie: rows of one transaction often have the same.
+//! Do the rows of a group have an order? Times tie, as rows of one transaction often have the same; so do numbers that
+//! nothing keeps unique.
 
-use postrider_contract::Role;
+use postrider_contract::{Group, Role};
 use postrider_seams::inspect::{Finding, Level};
 use postrider_seams::store::Error;
 
-use super::{count, finding};
+use super::{Constraints, count, finding};
 use crate::column::Kind;
 use crate::run::{Opened, Run};
 use crate::table::Table;
@@ -18,6 +19,7 @@ impl Opened {
         &self,
         on: &impl Run,
         table: &Table<'_>,
+        constraints: &Constraints,
     ) -> Result<Option<Finding>, Error> {
         let Some(group) = self.contract.group.as_ref().filter(|group| group.keeps_order()) else {
             return Ok(None);
@@ -38,12 +40,21 @@ impl Opened {
             );
             return Ok(Some(finding(Level::Warning, text, None)));
         }
-        let id = &self.contract.table.id;
         let counts = |column: &str| table.time(column).is_none() && table.kind(column) == Kind::Integer;
-        if counts(id) || group.sequence.iter().any(|column| counts(column)) {
+        if counts(&self.contract.table.id) || is_unique(group, constraints) {
             return Ok(None);
         }
-        let mut columns: Vec<&str> = vec![by];
+        let ties = self.ties(on, table, group).await?;
+        let numbered = group.sequence.iter().any(|column| counts(column));
+        if numbered && ties == 0 {
+            return Ok(None);
+        }
+        Ok(Some(finding(Level::Warning, self.tied(table, group, ties, numbered), None)))
+    }
+
+    /// How often rows of one group have the same place in it, among the newest rows.
+    async fn ties(&self, on: &impl Run, table: &Table<'_>, group: &Group) -> Result<u64, Error> {
+        let mut columns: Vec<&str> = vec![&group.by];
         columns.extend(group.sequence.iter().map(String::as_str));
         let list: Vec<String> = columns.iter().map(|column| format!("n.{}", table.quote(column))).collect();
         let sql = format!(
@@ -52,21 +63,35 @@ impl Opened {
             newest = self.newest(table, &columns),
             list = list.join(", ")
         );
-        let ties = count(on, "look for rows of a group without an order", sql).await?;
-        let coarse = |column: &&String| table.time(column).is_some_and(|time| time.tick() >= SECOND);
-        let seconds =
-            if group.sequence.iter().any(|column| coarse(&column)) { ", in whole seconds" } else { "" };
-        let order = group.sequence.join(", ");
+        count(on, "look for rows of a group without an order", sql).await
+    }
+
+    fn tied(&self, table: &Table<'_>, group: &Group, ties: u64, numbered: bool) -> String {
+        let (by, id, order) = (&group.by, &self.contract.table.id, group.sequence.join(", "));
+        let coarse = |column: &String| table.time(column).is_some_and(|time| time.tick() >= SECOND);
+        let seconds = if group.sequence.iter().any(coarse) { ", in whole seconds" } else { "" };
         let found = match ties {
             0 => String::new(),
             ties => format!(" (as {ties} times among the newest rows)"),
         };
-        let created = self.contract.column(Role::Created).unwrap_or("created");
-        let text = format!(
+        let remedy = if numbered {
+            format!("Keep {order} unique within {by}, or name a column that counts up in group.sequence")
+        } else {
+            let created = self.contract.column(Role::Created).unwrap_or("created");
+            format!(
+                "Rows inserted in one transaction often have the same {created}. Add a column that counts up, and name it \
+                 in group.sequence"
+            )
+        };
+        format!(
             "rows of the same {by} may lose their order: they are ordered by {order}{seconds}, and rows with the same \
-             {order}{found} by {id}, which does not count up; rows inserted in one transaction often have the same {created}. \
-             Add a column that counts up, and name it in group.sequence"
-        );
-        Ok(Some(finding(Level::Warning, text, None)))
+             {order}{found} by {id}, which does not count up. {remedy}"
+        )
     }
+}
+
+/// Does a unique key keep two rows of a group from having the same place?
+fn is_unique(group: &Group, constraints: &Constraints) -> bool {
+    let orders = |column: &String| *column == group.by || group.sequence.contains(column);
+    constraints.unique.iter().any(|columns| columns.iter().all(orders))
 }
