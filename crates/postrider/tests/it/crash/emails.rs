@@ -1,8 +1,8 @@
 //! The e-mail pipeline: workers are killed while they hold rows of any stage, on MariaDB and on DynamoDB. Then every mail
 //! has come to its end, the relay has it, the application was told, and the history has every step in order.
 
-mod audit;
-mod ground;
+pub mod audit;
+pub mod ground;
 
 use std::time::{Duration, Instant};
 

@@ -1,92 +1,137 @@
-//! Twenty kills and a slow, healthy relay: what was never handed over costs nothing, and no row dies.
+//! Twenty kills and a slow, healthy target, for every contract: what was never handed over costs nothing, no row dies,
+//! and every row is delivered in the end. Leases are short, so that rows are in flight at more than one kill.
 
-use crate::rig::database::{Kind, fresh};
+mod cases;
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use super::emails::ground::Ground;
 use crate::rig::home::Home;
-use crate::rig::relay::Relay;
 use crate::rig::sql::Sql;
 use crate::rig::wait::{PATIENCE, until};
+use crate::rig::worker::Worker;
+use cases::{Case, Counted};
 
 const KILLS: u32 = 20;
-const ROWS: u32 = 60;
-/// Deliveries at once: at most so many rows are begun at a kill.
-const CONCURRENCY: u64 = 2;
+/// So few that rows are begun several times, and more than are in flight at once.
+const ROWS: u32 = 10;
+/// Deliveries at once.
+const CONCURRENCY: u32 = 2;
+/// A running worker that has nothing to deliver, because rows wait or are leased, is killed all the same after this long.
+const IDLE: Duration = Duration::from_secs(2);
+/// The longest wait of a suspect here, and a lone delivery of each row one after another.
+const END: Duration = Duration::from_mins(4);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn m07_twenty_kills_and_a_slow_relay_kill_no_row_on_postgres() {
-    run(Kind::Postgres).await;
+async fn m07_twenty_kills_end_no_mail_on_mariadb() {
+    run(cases::mail_outbox().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn m07_twenty_kills_and_a_slow_relay_kill_no_row_on_mariadb() {
-    run(Kind::MariaDb).await;
+async fn o05_twenty_kills_end_no_record_on_postgres() {
+    run(cases::outbox().await).await;
+}
+
+/// Half of the jobs are of one BLOCK_ON_ERROR group: a dead head would block all behind it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn j02_twenty_kills_end_no_job_on_sqlite() {
+    run(cases::dispatch_jobs().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn m07_twenty_kills_and_a_slow_relay_kill_no_row_on_sqlite() {
-    run(Kind::Sqlite).await;
+async fn n13_twenty_kills_end_no_notification_on_sqlite() {
+    run(cases::notifications().await).await;
 }
 
-/// The contract's own five attempts; only the lease is short, so that a run takes seconds.
-fn settings(url: &str, relay: &str) -> String {
-    format!(
-        r#"
-[stores.main]
-url = "{url}"
-
-[transports.relay]
-url = "smtp://{relay}"
-connections = {CONCURRENCY}
-
-[lanes.mail_outbox]
-contract = "mail_outbox"
-concurrency = {CONCURRENCY}
-batch = 50
-held = 50
-poll = "100ms"
-sweep = "200ms"
-lease.for = "1s"
-"#
-    )
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn e10_twenty_kills_end_no_email_on_mariadb() {
+    run(cases::emails().await).await;
 }
 
-async fn run(kind: Kind) {
+/// The same without SQL: a kill comes while rows are held, and the records are read by boto3.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn e10_twenty_kills_end_no_email_on_dynamodb() {
     let mut home = Home::new();
-    let (url, sql) = fresh(kind, "kills", &home.shop).await;
-    home.settle_in(&settings(&url, &Relay::shared().address));
+    let ground = Ground::dynamodb();
+    let url = ground.url();
+    home.settle_in(&format!("[stores.main]\nurl = \"{url}\"\n{}", cases::email_lanes("3s")));
     home.shop.run(&["migrate"]).fine();
-    insert(&sql).await;
-    for kill in 0..u64::from(KILLS) {
+    ground.accept(&cases::payloads(&home)).await;
+    for _ in 0..KILLS {
         let worker = home.start_worker();
-        // A list of its own, beside those of the dead: rows are on their way, and more are held.
-        until("rows are in flight", PATIENCE, || async {
-            (sql.count("postrider_begun").await? > kill).then_some(())
-        })
-        .await;
+        runs(&worker).await;
+        let end = Instant::now() + IDLE;
+        while worker.held() == 0 && Instant::now() < end {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
         home.kill(worker);
     }
-    assert_eq!(sql.count("mail_outbox WHERE status = 'failed'").await, Some(0), "no row died");
-    let sum = format!("SELECT {} FROM mail_outbox", sql.text("sum(retry_count)"));
-    let spent = sql.rows(&sum).await.expect("rows");
-    let spent: u64 = spent[0][0].as_deref().unwrap_or("0").parse().expect("a number");
-    let most = u64::from(KILLS) * CONCURRENCY;
-    assert!(spent <= most, "{spent} attempts were spent; at most {most} rows can have been begun");
     let worker = home.start_worker();
-    until("the rest goes on", PATIENCE, || async {
-        (sql.count("mail_outbox WHERE status = 'sent'").await? > 0).then_some(())
+    until("every e-mail is sent", END, || async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let states: Vec<String> = ground.histories().await.into_values().map(|mail| mail.latest).collect();
+        assert!(
+            !states.iter().any(|state| state == "FAILED" || state == "INVALID"),
+            "no row may die: {states:?}"
+        );
+        (states.len() == ROWS as usize && states.iter().all(|state| state == "SENT")).then_some(())
     })
     .await;
-    home.kill(worker);
+    home.stop(worker).await;
 }
 
-/// The relay takes two seconds for each.
-async fn insert(sql: &Sql) {
-    let row = |number: u32| {
-        format!(
-            "('app@example.org', 'slow-2-{number}@example.net', 'Kill {number}', 'Number {number}.', {})",
-            sql.now()
-        )
-    };
-    let rows: Vec<String> = (0..ROWS).map(row).collect();
-    let columns = "from_address, to_addresses, subject, body_text, next_attempt_at";
-    sql.must(&format!("INSERT INTO mail_outbox ({columns}) VALUES {}", rows.join(", "))).await;
+async fn run(mut case: Case) {
+    let Counted { table, dead, delivered, attempts } = case.counted;
+    let key = case.sql.text(case.key);
+    let mut begun = BTreeSet::new();
+    let mut hits = 0;
+    for kill in 0..KILLS {
+        let worker = case.home.start_worker();
+        hits += u32::from(hit(&mut case.home, worker, &case.sql, table, &mut begun).await);
+        let spent = format!("SELECT {key} FROM {table} WHERE {attempts} > 0 AND NOT ({delivered})");
+        for row in case.sql.rows(&spent).await.expect("rows") {
+            let id = row[0].as_deref().expect("a key");
+            assert!(begun.contains(id), "kill {kill}: row {id} spent an attempt and was never begun");
+        }
+    }
+    assert!(hits >= case.least_hits, "only {hits} of {KILLS} kills found rows in flight");
+    let worker = case.home.start_worker();
+    until("every row is delivered", END, || async {
+        let died = case.sql.count(&format!("{table} WHERE {dead}")).await?;
+        assert_eq!(died, 0, "no row may die: none of them is to blame");
+        (case.sql.count(&format!("{table} WHERE {delivered}")).await? == u64::from(ROWS)).then_some(())
+    })
+    .await;
+    case.home.stop(worker).await;
+}
+
+/// SIGKILL once it has rows in flight. Lists of begun rows outlive their worker: notes who was on one.
+async fn hit(home: &mut Home, worker: Worker, sql: &Sql, table: &str, begun: &mut BTreeSet<String>) -> bool {
+    let lists = format!("SELECT worker, leases FROM postrider_begun WHERE place LIKE '{table}/%'");
+    let before: BTreeSet<_> = workers(&sql.rows(&lists).await.unwrap_or_default());
+    runs(&worker).await;
+    let end = Instant::now() + IDLE;
+    let mut found = false;
+    while !found && Instant::now() < end {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let now = sql.rows(&lists).await.unwrap_or_default();
+        found = workers(&now).difference(&before).next().is_some();
+    }
+    home.kill(worker);
+    for row in sql.rows(&lists).await.expect("lists") {
+        let marks: Vec<Vec<Option<String>>> =
+            serde_json::from_str(row[1].as_deref().unwrap_or("[]")).expect("a list of leases");
+        begun.extend(marks.into_iter().filter_map(|mark| mark.into_iter().next().flatten()));
+    }
+    found
+}
+
+async fn runs(worker: &Worker) {
+    until("a worker is running", PATIENCE, || async { worker.log().contains("running").then_some(()) }).await;
+}
+
+fn workers(lists: &[Vec<Option<String>>]) -> BTreeSet<String> {
+    lists.iter().filter_map(|row| row[0].clone()).collect()
 }

@@ -4,7 +4,7 @@
 //! broker went away before it acknowledged the first.
 
 mod audit;
-mod broker;
+pub mod broker;
 mod producer;
 mod site;
 mod storm;
