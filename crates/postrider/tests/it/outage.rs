@@ -1,7 +1,12 @@
 //! A database or a broker that is away, seen from the terminal: said at once, and looked at again.
 
-use postrider_services::{Durability, Postgres};
+use std::time::{Duration, Instant};
 
+use postrider_services::{Durability, NewConnections, Postgres, Proxy};
+
+use crate::rig::database::{self, Kind};
+use crate::rig::sql::Sql;
+use crate::rig::wait::{PATIENCE, until};
 use crate::shop::{SQLITE, Shop, eventually};
 
 /// A port that nobody listens on.
@@ -64,4 +69,53 @@ fn watching_outlives_the_database_and_sees_it_come_back() {
     eventually("it is there again", || last("\"states\""));
     watching.kill().unwrap();
     watching.wait().unwrap();
+}
+
+async fn all_sent(sql: &Sql, mails: u64) {
+    let what = format!("{mails} mails are sent");
+    until(&what, PATIENCE, || async {
+        (sql.count("mail_outbox WHERE status = 'sent'").await == Some(mails)).then_some(())
+    })
+    .await;
+}
+
+async fn insert(sql: &Sql, mails: u64) {
+    for _ in 0..mails {
+        sql.must(
+            "INSERT INTO mail_outbox (to_addresses, subject, body_text) VALUES ('a@example.net', 'Hi', 'Hi')",
+        )
+        .await;
+    }
+}
+
+/// The database's host vanishes: its connections stay open and lead nowhere. New ones do not work for a while either.
+async fn delivers_again(kind: Kind) {
+    let shop = Shop::new(None);
+    let (url, sql) = database::fresh(kind, "half_open", &shop).await;
+    let (before, rest) = url.split_once("127.0.0.1:").expect("the server is on this host");
+    let (port, after) = rest.split_once('/').expect("the URL names a database");
+    let proxy = Proxy::start(([127, 0, 0, 1], port.parse().expect("a port")).into()).expect("a proxy");
+    let proxied = format!("{before}{}/{after}", proxy.address());
+    std::fs::write(shop.path("postrider.toml"), SQLITE.replace("sqlite:app.db", &proxied)).expect("settings");
+    shop.run(&["migrate"]).fine();
+    let running = shop.start();
+    insert(&sql, 20).await;
+    all_sent(&sql, 20).await;
+    proxy.black_hole();
+    insert(&sql, 20).await;
+    until("readiness fails", PATIENCE, || async {
+        (tokio::task::block_in_place(|| running.get("/readyz")).0 == 503).then_some(())
+    })
+    .await;
+    proxy.new_connections(NewConnections::Forward);
+    let back = Instant::now();
+    all_sent(&sql, 40).await;
+    assert!(back.elapsed() < Duration::from_secs(10), "{kind:?}: {:?}\n{}", back.elapsed(), running.log());
+    sql.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lane_delivers_again_within_ten_seconds_of_a_network_that_works() {
+    delivers_again(Kind::Postgres).await;
+    delivers_again(Kind::MariaDb).await;
 }
