@@ -18,6 +18,7 @@ use aws_smithy_runtime_api::client::http::{
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use hyper_util::client::legacy;
 
 /// A connection that was idle for so long is closed. AWS itself closes sooner or later, and the SDK's connector offers
 /// no TCP keepalive that would find out.
@@ -103,11 +104,13 @@ struct Watched {
 impl HttpConnector for Watched {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let answer = self.inner.call(request);
-        let mut waiting =
+        let waiting =
             Waiting { shared: Arc::clone(&self.shared), generation: self.generation, answered: false };
         HttpConnectorFuture::new(async move {
+            // The whole of it: the block would capture the one field it names, and drop the rest before it runs.
+            let mut waiting = waiting;
             let answer = answer.await;
-            waiting.answered = !answer.as_ref().is_err_and(|error| error.is_timeout());
+            waiting.answered = !answer.as_ref().is_err_and(ConnectorError::is_timeout);
             answer
         })
     }
@@ -135,7 +138,7 @@ pub fn is_cut(error: &ConnectorError) -> bool {
     let broke_off = error.as_other().is_some();
     let mut source = error.source();
     while let Some(cause) = source {
-        if cause.downcast_ref::<hyper_util::client::legacy::Error>().is_some_and(|cause| cause.is_connect()) {
+        if cause.downcast_ref::<legacy::Error>().is_some_and(legacy::Error::is_connect) {
             return false;
         }
         source = cause.source();

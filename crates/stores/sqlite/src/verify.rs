@@ -104,7 +104,7 @@ fn scratch_file(file: &Path, instance: &str) -> PathBuf {
 /// Some file systems find out only on the way to the disk that there is no room.
 fn write_and_remove(path: &Path) -> io::Result<()> {
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
-    let written = file.write_all(&[0; ROOM]).and_then(|()| file.sync_data());
+    let written = file.write_all(&vec![0; ROOM]).and_then(|()| file.sync_data());
     std::fs::remove_file(path)?;
     written
 }

@@ -143,18 +143,20 @@ async fn a_silent_service_makes_records_uncertain_by_the_deadline() {
 async fn o10_half_open_connections_are_replaced_within_ten_seconds() {
     let (url, name) = (url().await, unique("deals"));
     let client = client(&url).await;
-    let queue = create(&client, &name).await;
+    create(&client, &name).await;
     let behind = url.split_once("endpoint=http://").unwrap().1.trim_end_matches('/').to_owned();
     let proxy = postrider_services::Proxy::start(behind.parse().unwrap()).unwrap();
     let sqs = sqs(&url.replace(&behind, &proxy.address().to_string()));
     proxy.delay(Duration::from_millis(100));
-    all_delivered(&send(&sqs, &numbered(&queue, 5, 0..40)).await);
+    all_delivered(&send(&sqs, &numbered(&name, 5, 0..40)).await);
+    assert!(proxy.open() > 1, "several connections are kept: {}", proxy.open());
     proxy.delay(Duration::ZERO);
     proxy.freeze();
     let lost = Instant::now();
-    let batch = numbered(&queue, 1, 40..42);
+    let batch = numbered(&name, 1, 40..42);
     while !send_by(&sqs, &batch, within(30.0)).await.iter().all(|one| matches!(one, Outcome::Delivered(_))) {
         assert!(lost.elapsed() < Duration::from_secs(10), "{:?}", lost.elapsed());
     }
+    assert!(lost.elapsed() > Duration::from_secs(1), "the connections were half-open: {:?}", lost.elapsed());
     assert!(lost.elapsed() < Duration::from_secs(10), "{:?}", lost.elapsed());
 }
