@@ -39,6 +39,22 @@ pub fn numbered(topic: &str, keys: usize, numbers: std::ops::Range<usize>) -> Ve
         .collect()
 }
 
+/// Another worker may have the last by now: it is not sent, and costs nothing.
+pub async fn defers_without_lease(transport: &dyn Transport, topic: &str) {
+    let lost = postrider_seams::LeaseCheck::new(|| false);
+    let batch = [
+        record(topic, Some("a"), "1", &unique("held")),
+        record(topic, Some("b"), "3", &unique("held")),
+        Envelope { lease: lost, ..record(topic, Some("c"), "2", &unique("lost")) },
+    ];
+    let outcomes = send(transport, &batch).await;
+    all_delivered(&outcomes[..2]);
+    assert!(
+        matches!(&outcomes[2], Outcome::Deferred(failure) if failure.reason.contains("lease")),
+        "{outcomes:?}"
+    );
+}
+
 pub fn within(seconds: f64) -> Instant {
     Instant::now() + Duration::from_secs_f64(seconds)
 }

@@ -112,7 +112,7 @@ impl Alone<'_> {
 
 /// Before rows are handed back that have to wait: a pause where the table cannot hold them back.
 pub(crate) async fn put_off(runner: &Runner) {
-    if runner.lane.contract.due.defer == Defer::Memory {
+    if runner.lane.contract.due.defer == Defer::None {
         tokio::time::sleep(KEPT).await;
     }
 }

@@ -54,6 +54,16 @@ impl Ministack {
         Ok(ministack)
     }
 
+    /// Stops it without closing a connection (SIGSTOP).
+    pub fn freeze(&self) {
+        self.server.freeze();
+    }
+
+    /// Lets a frozen server go on.
+    pub fn thaw(&self) {
+        self.server.thaw();
+    }
+
     pub fn port(&self) -> u16 {
         self.port
     }

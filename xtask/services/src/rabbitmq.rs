@@ -76,6 +76,16 @@ impl RabbitMq {
         self.server.stop("TERM");
     }
 
+    /// Stops it without closing a connection (SIGSTOP).
+    pub fn freeze(&self) {
+        self.server.freeze();
+    }
+
+    /// Lets a frozen server go on.
+    pub fn thaw(&self) {
+        self.server.thaw();
+    }
+
     pub fn is_running(&mut self) -> bool {
         self.server.is_running()
     }

@@ -146,6 +146,22 @@ impl Server {
         self.forget();
     }
 
+    /// SIGSTOP to the server and all its processes: its connections stay open, and nothing answers.
+    pub(crate) fn freeze(&self) {
+        self.signal_all("STOP");
+    }
+
+    /// SIGCONT after [`Server::freeze`].
+    pub(crate) fn thaw(&self) {
+        self.signal_all("CONT");
+    }
+
+    fn signal_all(&self, signal: &str) {
+        let Some(child) = &self.running else { return };
+        let family: Vec<String> = signal::family(child.id()).iter().map(ToString::to_string).collect();
+        signal::send(signal, &family);
+    }
+
     fn forget(&mut self) {
         self.running = None;
         self.folder.unguard();

@@ -29,6 +29,7 @@ mod scrubbed;
 mod senders;
 mod settings;
 mod shop;
+mod stopped;
 mod suppress;
 mod telemetry;
 mod webhooks;

@@ -3,6 +3,7 @@
 mod away;
 pub mod broker;
 mod delivery;
+mod hung;
 mod letters;
 mod metrics;
 mod refusals;

@@ -39,6 +39,8 @@ pub struct Settings {
     pub heartbeat: Duration,
     /// How long a connection may take to be made.
     pub connect_timeout: Duration,
+    /// How long a record waits for its acknowledgement. A broker that hangs is noticed after a few of these.
+    pub ack_timeout: Duration,
     /// All channels together; as many calls at once.
     pub channels: usize,
     /// The most records that one call carries.
@@ -60,6 +62,7 @@ impl Settings {
             name: "postrider".to_owned(),
             heartbeat: Duration::from_secs(4),
             connect_timeout: Duration::from_secs(5),
+            ack_timeout: Duration::from_secs(5),
             channels: 4,
             batch: 500,
         }
@@ -108,6 +111,7 @@ impl Settings {
         options.read("name", "a name", &mut self.name);
         options.duration("heartbeat", &mut self.heartbeat);
         options.duration("connect_timeout", &mut self.connect_timeout);
+        options.duration("ack_timeout", &mut self.ack_timeout);
         options.read("channels", "a whole number", &mut self.channels);
         options.read("batch", "a whole number", &mut self.batch);
     }
@@ -137,6 +141,9 @@ impl Settings {
         }
         if !(Duration::from_millis(100)..=Duration::from_mins(5)).contains(&self.connect_timeout) {
             mistakes.push("connect_timeout must be between 100ms and 5m".to_owned());
+        }
+        if !(Duration::from_millis(100)..=Duration::from_mins(5)).contains(&self.ack_timeout) {
+            mistakes.push("ack_timeout must be between 100ms and 5m".to_owned());
         }
         let ranges = [("batch", self.batch, 10_000), ("channels", self.channels, 1000)];
         for (name, _, most) in ranges.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value)) {

@@ -52,6 +52,7 @@ impl Pool {
 
     /// A sound channel: an idle one, or a new one. Only for those who have a place.
     pub(crate) async fn line(&self, deadline: Instant) -> Result<Line, Fault> {
+        let deadline = deadline.min(Instant::now() + self.settings.connect_timeout);
         // Under the lock, so that many callers make one connection.
         let Ok(mut connection) = timeout_at(deadline, self.connection.lock()).await else {
             return Err(Fault::Unreachable("no connection in time".to_owned()));

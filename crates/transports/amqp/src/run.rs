@@ -3,6 +3,8 @@
 //! The order of publications is the order of the batch. Confirms may come in any order, several at once; a returned
 //! message comes before its confirm, but the client library hands it out with any confirm: it is matched by its id.
 
+use std::time::Duration;
+
 use lapin::options::BasicPublishOptions;
 use lapin::{BasicProperties, Confirmation, PublisherConfirm};
 use postrider_broker::uncertain;
@@ -16,6 +18,7 @@ use crate::pool::Line;
 
 /// A record ready to go.
 struct Ready<'a> {
+    envelope: &'a Envelope,
     record: &'a Record,
     route: Route,
     id: &'a str,
@@ -26,6 +29,7 @@ pub(crate) struct Run<'a> {
     /// `None` for records that had their outcome before anything was sent.
     ready: Vec<Option<Ready<'a>>>,
     outcomes: Vec<Option<Outcome>>,
+    ack_timeout: Duration,
 }
 
 /// What came of one publication.
@@ -58,7 +62,7 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        Self { ready, outcomes }
+        Self { ready, outcomes, ack_timeout: settings.ack_timeout }
     }
 
     pub(crate) fn open(&self) -> usize {
@@ -89,11 +93,16 @@ impl<'a> Run<'a> {
             }
             let exchange = self.ready(index).route.exchange.clone();
             let proven = line.proven.contains(&exchange);
+            if let Err(outcome) = self.ready(index).envelope.may_begin() {
+                self.outcomes[index] = Some(outcome);
+                continue;
+            }
             // An exchange that may not exist, or may not be ours, closes the channel: let it be alone then.
             if !proven && self.confirm(std::mem::take(&mut waiting), deadline).await == End::Broken {
                 return End::Broken;
             }
-            let Some(confirm) = publish(line, self.ready(index), deadline).await else {
+            let publish_by = deadline.min(Instant::now() + self.ack_timeout);
+            let Some(confirm) = publish(line, self.ready(index), publish_by).await else {
                 self.confirm(waiting, deadline).await;
                 return End::Broken;
             };
@@ -110,6 +119,7 @@ impl<'a> Run<'a> {
 
     /// Waits for the confirms and writes down the outcomes.
     async fn confirm(&mut self, waiting: Vec<(usize, PublisherConfirm)>, deadline: Instant) -> End {
+        let deadline = deadline.min(Instant::now() + self.ack_timeout);
         let mut answers = Vec::with_capacity(waiting.len());
         let mut returns = Vec::new();
         for (index, confirm) in waiting {
@@ -163,7 +173,7 @@ impl<'a> Run<'a> {
             self.outcomes[index] = match answer {
                 Answer::Ack => Some(Outcome::Delivered(encode::receipt(ready.id))),
                 Answer::Nack => Some(classify::nack()),
-                Answer::Silent => Some(uncertain("no confirm by the deadline")),
+                Answer::Silent => Some(uncertain("no confirm in time (ack_timeout)")),
                 Answer::Lost(error) => match classify::complaint(&error) {
                     Some(complaint)
                         if classify::is_about(complaint, &ready.route, ready.record.payload.len()) =>
@@ -185,7 +195,7 @@ fn prepare<'a>(settings: &Settings, envelope: &'a Envelope) -> Result<Ready<'a>,
     let record = postrider_broker::record(envelope)?;
     let route = Route::of(&record.topic, settings.exchange.as_deref())?;
     let id = encode::message_id(envelope);
-    Ok(Ready { record, route, id, properties: encode::properties(record, id)? })
+    Ok(Ready { envelope, record, route, id, properties: encode::properties(record, id)? })
 }
 
 /// `None` where the channel took it not: it was not sent.

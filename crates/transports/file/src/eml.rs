@@ -56,16 +56,20 @@ impl EmlFolder {
         if let Err(error) = self.make() {
             return vec![classify::outcome(&error); envelopes.len()];
         }
-        let written: Vec<Result<PathBuf, Error>> = envelopes.iter().map(|one| self.write(one)).collect();
+        let write = |one: &Envelope| {
+            one.may_begin()?;
+            self.write(one).map_err(|error| classify::outcome(&error))
+        };
+        let written: Vec<Result<PathBuf, Outcome>> = envelopes.iter().map(write).collect();
         // A rename is only certain once the folder is on the disk.
         let synced = folder::sync(&self.folder);
-        let outcome = |written: Result<PathBuf, Error>| match (written, &synced) {
+        let outcome = |written: Result<PathBuf, Outcome>| match (written, &synced) {
             (Ok(path), Ok(())) => {
                 let path = path.display().to_string();
                 let detail = [("eml_path".to_owned(), Value::Text(path.clone()))].into();
                 Outcome::Delivered(Receipt { id: Some(path), detail })
             }
-            (Err(error), _) => classify::outcome(&error),
+            (Err(outcome), _) => outcome,
             (Ok(_), Err(error)) => classify::outcome(error),
         };
         written.into_iter().map(outcome).collect()

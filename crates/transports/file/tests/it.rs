@@ -75,6 +75,17 @@ async fn each_mail_is_one_whole_file_with_its_envelope_on_top() {
 }
 
 #[tokio::test]
+async fn j_a_mail_whose_lease_ran_out_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let transport = FileTransport::new(Config::new(folder.path())).unwrap();
+    let lost = postrider_seams::LeaseCheck::new(|| false);
+    let batch = [Envelope { lease: lost, ..envelope(1, "late") }, envelope(2, "in time")];
+    let outcomes = transport.deliver(&batch, soon()).await;
+    assert!(matches!(outcomes[0], Outcome::Deferred(_)), "{outcomes:?}");
+    assert_eq!(names(folder.path()), ["mails.2@example.org.eml"]);
+}
+
+#[tokio::test]
 async fn a_second_delivery_replaces_the_first() {
     let folder = tempfile::tempdir().unwrap();
     let transport = FileTransport::new(Config::new(folder.path())).unwrap();

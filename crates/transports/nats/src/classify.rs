@@ -54,6 +54,17 @@ pub(crate) fn unheard(subject: &str, stream: Result<Option<String>, String>) -> 
     }
 }
 
+/// A record was published, and no acknowledgement came in time. `stream` is what JetStream says when asked which stream
+/// takes the subject, if it answers.
+pub(crate) fn unacknowledged(subject: &str, stream: &Result<Option<String>, ()>) -> Outcome {
+    match stream {
+        Ok(None) => {
+            rejected(format!("no stream takes the subject {subject}: it has subscribers, and none stores it"))
+        }
+        Ok(Some(_)) | Err(()) => uncertain("no acknowledgement in time (ack_timeout)"),
+    }
+}
+
 fn words(error: &PublishError) -> String {
     match error.source() {
         Some(source) => format!("{error}: {source}"),

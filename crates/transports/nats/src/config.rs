@@ -44,6 +44,8 @@ pub struct Settings {
     pub domain: Option<String>,
     /// How long a connection may take to be made.
     pub connect_timeout: Duration,
+    /// How long a record waits for its acknowledgement. A broker that hangs is noticed after a few of these.
+    pub ack_timeout: Duration,
     /// The most records that one call carries, and the most calls at once.
     pub batch: usize,
     pub concurrency: usize,
@@ -61,6 +63,7 @@ impl Settings {
             name: "postrider".to_owned(),
             domain: None,
             connect_timeout: Duration::from_secs(5),
+            ack_timeout: Duration::from_secs(5),
             batch: 500,
             concurrency: 4,
         }
@@ -102,6 +105,7 @@ impl Settings {
         options.read("name", "a name", &mut self.name);
         self.domain = options.text("domain");
         options.duration("connect_timeout", &mut self.connect_timeout);
+        options.duration("ack_timeout", &mut self.ack_timeout);
         options.read("batch", "a whole number", &mut self.batch);
         options.read("concurrency", "a whole number", &mut self.concurrency);
     }
@@ -124,6 +128,9 @@ impl Settings {
         }
         if !(Duration::from_millis(100)..=Duration::from_mins(5)).contains(&self.connect_timeout) {
             mistakes.push("connect_timeout must be between 100ms and 5m".to_owned());
+        }
+        if !(Duration::from_millis(100)..=Duration::from_mins(5)).contains(&self.ack_timeout) {
+            mistakes.push("ack_timeout must be between 100ms and 5m".to_owned());
         }
         let ranges = [("batch", self.batch, 10_000), ("concurrency", self.concurrency, 1000)];
         for (name, _, most) in ranges.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value)) {

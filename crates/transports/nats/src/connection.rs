@@ -23,8 +23,11 @@ use crate::events::Events;
 
 /// A peer that is gone without a reset is found after three of these.
 const PING: Duration = Duration::from_millis(2500);
-/// Never the one that counts: each call has its own deadline.
-const ACK_TIMEOUT: Duration = Duration::from_hours(1);
+/// Never the one that counts: each request has its own deadline.
+const REQUEST_TIMEOUT: Duration = Duration::from_hours(1);
+/// The client library gives up an acknowledgement this much later than we do, and with it the place that the record has
+/// among those in flight.
+const ACK_GRACE: Duration = Duration::from_secs(1);
 /// Longer than a lost connection lives.
 const NEVER: Duration = Duration::from_hours(24);
 
@@ -129,11 +132,11 @@ impl Drop for Ending {
 fn context(settings: &Settings, client: async_nats::Client) -> Context {
     let builder = ContextBuilder::new();
     let builder = match &settings.domain {
-        Some(domain) => builder.domain(domain).timeout(ACK_TIMEOUT),
-        None => builder.timeout(ACK_TIMEOUT),
+        Some(domain) => builder.domain(domain).timeout(REQUEST_TIMEOUT),
+        None => builder.timeout(REQUEST_TIMEOUT),
     };
     builder
-        .ack_timeout(ACK_TIMEOUT)
+        .ack_timeout(settings.ack_timeout + ACK_GRACE)
         .max_ack_inflight(settings.batch * settings.concurrency * 2)
         .backpressure_on_inflight(true)
         .build(client)

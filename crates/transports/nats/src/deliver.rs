@@ -1,10 +1,11 @@
 //! The transport: publishes a whole batch, then waits for its acknowledgements.
 
+use std::collections::HashMap;
 use std::future::IntoFuture as _;
 use std::time::Duration;
 
 use async_nats::client::RequestErrorKind;
-use async_nats::jetstream::context::{GetStreamByNameErrorKind, PublishAckFuture};
+use async_nats::jetstream::context::{GetStreamByNameErrorKind, PublishAckFuture, PublishErrorKind};
 use async_nats::jetstream::publish::PublishAck;
 use async_trait::async_trait;
 use postrider_broker::{rejected, uncertain, unreachable};
@@ -18,6 +19,8 @@ use crate::{classify, encode};
 
 /// A probe that takes longer tells that the servers are not well.
 const PROBE: Duration = Duration::from_secs(10);
+/// For asking JetStream about a subject of which no acknowledgement came.
+const QUESTION: Duration = Duration::from_millis(500);
 /// Between two looks of an idle lane: a question over the connection that is there anyway.
 const LOOK_EVERY: Duration = Duration::from_secs(4);
 
@@ -63,6 +66,9 @@ async fn publish<'a>(connection: &Connection, envelope: &'a Envelope, deadline: 
         Ok(prepared) => prepared,
         Err(outcome) => return Sent::Answered(outcome),
     };
+    if let Err(outcome) = envelope.may_begin() {
+        return Sent::Answered(outcome);
+    }
     if connection.is_lost() {
         return Sent::Answered(unreachable("not sent: the connection was lost"));
     }
@@ -79,48 +85,81 @@ async fn publish<'a>(connection: &Connection, envelope: &'a Envelope, deadline: 
     }
 }
 
-async fn answer(
-    connection: &Connection,
-    record: &Record,
-    ack: PublishAckFuture,
-    denials: u64,
+/// The acknowledgements of one call.
+struct Acks<'a> {
+    connection: &'a Connection,
+    /// Nothing is waited for after this.
+    until: Instant,
     deadline: Instant,
-) -> Outcome {
-    let mut changes = connection.events.changes();
-    let mut ack = ack.into_future();
-    let answer = loop {
-        if connection.events.denials(&record.topic) > denials {
-            return rejected(format!("the server denies us the subject {}", record.topic));
+    /// Subjects of which no acknowledgement came, and what JetStream said of them.
+    silent: HashMap<&'a str, Outcome>,
+}
+
+impl<'a> Acks<'a> {
+    fn new(connection: &'a Connection, ack_timeout: Duration, deadline: Instant) -> Self {
+        let now = Instant::now();
+        let time_to_ask = deadline.checked_sub(QUESTION).unwrap_or(deadline);
+        Self { connection, until: time_to_ask.min(now + ack_timeout), deadline, silent: HashMap::new() }
+    }
+
+    async fn answer(&mut self, record: &'a Record, ack: PublishAckFuture, denials: u64) -> Outcome {
+        let connection = self.connection;
+        let mut changes = connection.events.changes();
+        let mut ack = ack.into_future();
+        let answer = loop {
+            if connection.events.denials(&record.topic) > denials {
+                return rejected(format!("the server denies us the subject {}", record.topic));
+            }
+            if connection.is_lost() {
+                return uncertain("the connection was lost before the acknowledgement");
+            }
+            tokio::select! {
+                biased;
+                answer = &mut ack => break answer,
+                _ = changes.changed() => {}
+                () = sleep_until(self.until) => return self.unacknowledged(&record.topic).await,
+            }
+        };
+        match answer {
+            Ok(ack) => Outcome::Delivered(receipt(&ack)),
+            Err(error) if error.kind() == PublishErrorKind::TimedOut => {
+                self.unacknowledged(&record.topic).await
+            }
+            Err(error) => {
+                if let Some(outcome) = classify::outcome(&error) {
+                    return outcome;
+                }
+                let stream = stream_of(connection, &record.topic, self.deadline).await;
+                classify::unheard(&record.topic, stream)
+            }
         }
-        if connection.is_lost() {
-            return uncertain("the connection was lost before the acknowledgement");
+    }
+
+    /// No acknowledgement came. A subject that only plain subscribers hear never gives one: asks JetStream, once for each
+    /// subject, and not at all once it does not answer.
+    async fn unacknowledged(&mut self, subject: &'a str) -> Outcome {
+        if let Some(known) = self.silent.get(subject) {
+            return known.clone();
         }
-        tokio::select! {
-            biased;
-            answer = &mut ack => break answer,
-            _ = changes.changed() => {}
-            () = sleep_until(deadline) => return uncertain("no acknowledgement by the deadline"),
-        }
-    };
-    match answer {
-        Ok(ack) => Outcome::Delivered(receipt(&ack)),
-        Err(error) => match classify::outcome(&error) {
-            Some(outcome) => outcome,
-            None => unheard(connection, &record.topic, deadline).await,
-        },
+        let stream = if self.silent.values().any(|outcome| matches!(outcome, Outcome::Uncertain(_))) {
+            Err(())
+        } else {
+            stream_of(self.connection, subject, Instant::now() + QUESTION).await.map_err(drop)
+        };
+        let outcome = classify::unacknowledged(subject, &stream);
+        self.silent.insert(subject, outcome.clone());
+        outcome
     }
 }
 
-/// Nobody listens on the subject: asks JetStream whether a stream should.
-async fn unheard(connection: &Connection, subject: &str, deadline: Instant) -> Outcome {
-    let asked = timeout_at(deadline, connection.context.stream_by_subject(subject)).await;
-    let stream = match asked {
+/// Asks JetStream which stream takes the subject.
+async fn stream_of(connection: &Connection, subject: &str, until: Instant) -> Result<Option<String>, String> {
+    match timeout_at(until, connection.context.stream_by_subject(subject)).await {
         Ok(Ok(stream)) => Ok(Some(stream)),
         Ok(Err(error)) if error.kind() == GetStreamByNameErrorKind::NotFound => Ok(None),
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err("no answer in time".to_owned()),
-    };
-    classify::unheard(subject, stream)
+    }
 }
 
 fn receipt(ack: &PublishAck) -> Receipt {
@@ -140,16 +179,16 @@ impl Transport for Nats {
             Err(fault) => return vec![Outcome::from(fault); batch.len()],
         };
         let mut sent = Vec::with_capacity(batch.len());
+        let publish_by = deadline.min(Instant::now() + self.settings().ack_timeout);
         for envelope in batch {
-            sent.push(publish(&connection, envelope, deadline).await);
+            sent.push(publish(&connection, envelope, publish_by).await);
         }
+        let mut acks = Acks::new(&connection, self.settings().ack_timeout, deadline);
         let mut outcomes = Vec::with_capacity(batch.len());
         for sent in sent {
             outcomes.push(match sent {
                 Sent::Answered(outcome) => outcome,
-                Sent::Waiting { record, ack, denials } => {
-                    answer(&connection, record, ack, denials, deadline).await
-                }
+                Sent::Waiting { record, ack, denials } => acks.answer(record, ack, denials).await,
             });
         }
         outcomes

@@ -26,6 +26,8 @@ pub struct Settings {
     /// The account that owns the queues, if not our own.
     pub account: Option<String>,
     pub connect_timeout: Duration,
+    /// How long one request may take. A service that hangs is noticed after a few of these.
+    pub request_timeout: Duration,
     /// The most records that one call carries, and the most calls at once.
     pub batch: usize,
     pub concurrency: usize,
@@ -43,6 +45,7 @@ impl Settings {
             endpoint: None,
             account: None,
             connect_timeout: Duration::from_secs(3),
+            request_timeout: Duration::from_secs(10),
             batch: 500,
             concurrency: 4,
             requests: 10,
@@ -80,6 +83,7 @@ impl Settings {
         self.endpoint = options.text("endpoint");
         self.account = options.text("account");
         options.duration("connect_timeout", &mut self.connect_timeout);
+        options.duration("request_timeout", &mut self.request_timeout);
         options.read("batch", "a whole number", &mut self.batch);
         options.read("concurrency", "a whole number", &mut self.concurrency);
         options.read("requests", "a whole number", &mut self.requests);
@@ -110,6 +114,9 @@ impl Settings {
         }
         if !(Duration::from_millis(100)..=Duration::from_mins(5)).contains(&self.connect_timeout) {
             mistakes.push("connect_timeout must be between 100ms and 5m".to_owned());
+        }
+        if !(Duration::from_millis(100)..=Duration::from_mins(5)).contains(&self.request_timeout) {
+            mistakes.push("request_timeout must be between 100ms and 5m".to_owned());
         }
         let ranges = [
             ("batch", self.batch, 10_000),

@@ -58,9 +58,17 @@ impl Sqs {
     }
 
     /// Everything for one queue.
-    async fn send_to(&self, topic: &str, places: Vec<usize>, call: &mut Call, deadline: Instant) {
+    async fn send_to(
+        &self,
+        topic: &str,
+        places: Vec<usize>,
+        batch: &[Envelope],
+        call: &mut Call,
+        deadline: Instant,
+    ) {
         let connected = self.connected().await;
-        let url = match timeout_at(deadline, connected.queue(topic)).await {
+        let until = deadline.min(Instant::now() + self.settings.request_timeout);
+        let url = match timeout_at(until, connected.queue(topic)).await {
             Ok(Ok(url)) => url,
             Ok(Err(outcome)) => return call.settle(&places, &outcome),
             Err(_) => return call.settle(&places, &no_queue(topic)),
@@ -72,9 +80,9 @@ impl Sqs {
                 return;
             }
             let entries = &call.entries;
-            let url = &url;
+            let (url, time) = (&url, self.settings.request_timeout);
             let answers: Vec<Vec<(usize, Outcome)>> = stream::iter(wave)
-                .map(|request| send(connected, url, request, entries, deadline))
+                .map(|request| send_held(connected, url, request, (batch, entries), deadline, time))
                 .buffered(self.settings.requests)
                 .collect()
                 .await;
@@ -133,6 +141,28 @@ fn no_queue(topic: &str) -> Outcome {
     Outcome::Retryable(Failure { unreachable: true, ..Failure::new(reason) })
 }
 
+/// Sends what still has its lease.
+async fn send_held(
+    connected: &Connected,
+    url: &str,
+    request: Request,
+    (batch, entries): (&[Envelope], &HashMap<usize, Entry>),
+    deadline: Instant,
+    time: Duration,
+) -> Vec<(usize, Outcome)> {
+    let (mut held, mut answers) = (Vec::with_capacity(request.len()), Vec::new());
+    for place in request {
+        match batch[place].may_begin() {
+            Ok(()) => held.push(place),
+            Err(outcome) => answers.push((place, outcome)),
+        }
+    }
+    if !held.is_empty() {
+        answers.extend(send(connected, url, held, entries, deadline.min(Instant::now() + time)).await);
+    }
+    answers
+}
+
 /// One request of up to ten entries.
 async fn send(
     connected: &Connected,
@@ -150,7 +180,7 @@ async fn send(
     let answer = match timeout_at(deadline, asked).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => return all(&classify::request(&error)),
-        Err(_) => return all(&uncertain("no answer by the deadline")),
+        Err(_) => return all(&uncertain("no answer in time (request_timeout)")),
     };
     let mut outcomes: HashMap<String, Outcome> = HashMap::with_capacity(request.len());
     for sent in answer.successful() {
@@ -176,7 +206,7 @@ impl Transport for Sqs {
     async fn deliver(&self, batch: &[Envelope], deadline: Instant) -> Vec<Outcome> {
         let (mut call, queues) = Call::new(&self.settings, batch);
         for (topic, places) in queues {
-            self.send_to(&topic, places, &mut call, deadline).await;
+            self.send_to(&topic, places, batch, &mut call, deadline).await;
         }
         call.outcomes.into_iter().map(|outcome| outcome.expect("every record was settled")).collect()
     }

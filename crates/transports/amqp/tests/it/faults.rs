@@ -83,6 +83,27 @@ async fn o10_a_restart_of_the_broker_is_survived_without_one_of_ours() {
     assert_eq!(in_order(&seen(&server.url(), &name, 400).await, 400), 0);
 }
 
+/// The deadline of a lane may be minutes away; a confirm has its own, shorter time.
+#[tokio::test]
+async fn o2_a_hung_broker_makes_records_uncertain_after_the_ack_timeout() {
+    let server = server::start("").await;
+    let (url, name) = (server.url(), unique("deals"));
+    queue(&url, &name, FieldTable::default()).await;
+    let amqp = Amqp::from_url(&url, &[("ack_timeout".to_owned(), "1s".to_owned())]).unwrap();
+    all_delivered(&send(&amqp, &numbered(&name, 1, 0..1)).await);
+    server.freeze();
+    let start = Instant::now();
+    let outcomes = send_by(&amqp, &numbered(&name, 1, 1..11), within(300.0)).await;
+    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Uncertain(_))), "{outcomes:?}");
+    // The next needs a new channel, which nobody opens.
+    let outcomes = send_by(&amqp, &numbered(&name, 1, 1..11), within(300.0)).await;
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert!(outcomes.iter().all(|outcome| retryable(outcome).unreachable), "{outcomes:?}");
+    server.thaw();
+    send_until_delivered(&amqp, &numbered(&name, 1, 1..11)).await;
+}
+
 #[tokio::test]
 async fn a_silent_broker_is_left_by_the_deadline() {
     // A stand-in that takes everything and never answers.

@@ -104,3 +104,12 @@ async fn g3_a_wrong_password_or_vhost_pauses_the_lane() {
         }
     }
 }
+
+#[tokio::test]
+async fn j_a_record_whose_lease_ran_out_is_not_published() {
+    let (url, name) = (server::url().await, unique("deals"));
+    queue(&url, &name, FieldTable::default()).await;
+    defers_without_lease(&amqp(&url), &name).await;
+    let numbers: Vec<usize> = seen(&url, &name, 2).await.into_iter().map(|(_, number)| number).collect();
+    assert_eq!(numbers, [1, 3]);
+}

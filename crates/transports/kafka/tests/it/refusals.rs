@@ -144,3 +144,21 @@ fn refuse_password(mut stream: TcpStream) {
         }
     }
 }
+
+#[tokio::test]
+async fn j_a_record_whose_lease_ran_out_is_not_sent_and_none_overtakes_it() {
+    let topic = unique("deals");
+    let cluster = cluster(&topic);
+    let kafka = kafka(&cluster);
+    defers_without_lease(&kafka, &topic).await;
+    let lost = postrider_seams::LeaseCheck::new(|| false);
+    let batch = [
+        Envelope { lease: lost, ..record(&topic, Some("k"), "1", "1") },
+        record(&topic, Some("k"), "2", "2"),
+    ];
+    let outcomes = send(&kafka, &batch).await;
+    assert!(
+        outcomes.iter().all(|outcome| matches!(outcome, postrider_seams::Outcome::Deferred(_))),
+        "{outcomes:?}"
+    );
+}

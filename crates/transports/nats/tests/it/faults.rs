@@ -99,6 +99,23 @@ async fn a_silent_server_makes_records_uncertain_by_the_deadline() {
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Uncertain(_))), "{outcomes:?}");
 }
 
+/// The deadline of a lane may be minutes away; an acknowledgement has its own, shorter time.
+#[tokio::test]
+async fn o2_a_hung_server_makes_records_uncertain_after_the_ack_timeout() {
+    let server = server::start("").await;
+    server::stream(&server, "deals").await;
+    let nats = Nats::from_url(&server.url(), &[("ack_timeout".to_owned(), "1s".to_owned())]).unwrap();
+    all_delivered(&send(&nats, &numbered("deals.made", 1, 0..1)).await);
+    server.freeze();
+    let start = Instant::now();
+    let outcomes = send_by(&nats, &numbered("deals.made", 1, 1..11), within(300.0)).await;
+    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Uncertain(_))), "{outcomes:?}");
+    server.thaw();
+    all_delivered(&send(&nats, &numbered("deals.made", 1, 1..11)).await);
+    assert_eq!(in_order(&seen(&server, "deals").await, 11), 0, "each is there once");
+}
+
 async fn keep_silent(mut stream: tokio::net::TcpStream) {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let info = "INFO {\"server_id\":\"x\",\"server_name\":\"x\",\"version\":\"2.9.10\",\"go\":\"go\",\"host\":\"127.0.0.1\",\

@@ -29,6 +29,41 @@ async fn a_subject_that_no_stream_takes_is_refused_while_others_flow() {
     assert_eq!(server::messages(&server, "deals").await.len(), 2, "the stream is still there");
 }
 
+/// Plain subscribers hear the subject, and none acknowledges: nothing is stored.
+#[tokio::test]
+async fn a_subject_with_subscribers_but_no_stream_is_refused_after_the_ack_timeout() {
+    let server = server::start("").await;
+    server::stream(&server, "deals").await;
+    let plain = async_nats::connect(server.url()).await.unwrap();
+    let _heard = plain.subscribe("plain.>").await.unwrap();
+    plain.flush().await.unwrap();
+    let nats = Nats::from_url(&server.url(), &[("ack_timeout".to_owned(), "1s".to_owned())]).unwrap();
+    let batch = [
+        record("deals.made", None, "1", "1"),
+        record("plain.one", None, "2", "2"),
+        record("plain.two", None, "3", "3"),
+        record("deals.made", None, "4", "4"),
+    ];
+    let began = tokio::time::Instant::now();
+    let outcomes = send_by(&nats, &batch, within(300.0)).await;
+    assert!(began.elapsed() < std::time::Duration::from_secs(4), "{:?}", began.elapsed());
+    delivered(&outcomes[0]);
+    for (outcome, subject) in [(&outcomes[1], "plain.one"), (&outcomes[2], "plain.two")] {
+        let reason = &rejected(outcome).reason;
+        let wanted = format!("no stream takes the subject {subject}: it has subscribers, and none stores it");
+        assert_eq!(*reason, wanted);
+    }
+    delivered(&outcomes[3]);
+}
+
+#[tokio::test]
+async fn j_a_record_whose_lease_ran_out_is_not_published() {
+    let server = server::start("").await;
+    server::stream(&server, "deals").await;
+    defers_without_lease(&nats(&server), "deals.made").await;
+    assert_eq!(server::messages(&server, "deals").await.len(), 2);
+}
+
 #[tokio::test]
 async fn a_record_over_a_limit_is_refused_for_good() {
     let server = server::start("max_payload: 100000").await;

@@ -76,6 +76,19 @@ async fn g1_a_deadline_that_is_over_sends_nothing_and_costs_nothing() {
 }
 
 #[tokio::test]
+async fn j_a_mail_whose_lease_ran_out_is_not_sent() {
+    let world = StandIn::start(|_| plain(200, "{}")).await;
+    let lost = postrider_seams::LeaseCheck::new(|| false);
+    let late = postrider_seams::Envelope { lease: lost, ..mail(&["ann@example.com"]) };
+    let outcome = send(&resend(&world.url, &[]), late).await;
+    assert!(
+        matches!(&outcome, Outcome::Deferred(failure) if failure.reason.contains("lease")),
+        "{outcome:?}"
+    );
+    assert!(world.seen().is_empty());
+}
+
+#[tokio::test]
 async fn a_mail_that_is_too_large_is_refused_before_it_is_sent() {
     let world = StandIn::start(|_| plain(200, "{}")).await;
     let provider = resend(&world.url, &[("max_size", "200")]);

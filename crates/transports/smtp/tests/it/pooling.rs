@@ -24,6 +24,20 @@ async fn a_connection_is_reused_by_the_next_call() {
 }
 
 #[tokio::test]
+async fn j_a_mail_whose_lease_ran_out_while_it_waited_is_not_sent() {
+    let relay = Relay::play(vec![script([hello(), one("b@y.test"), one("d@y.test")])]).await;
+    let smtp = smtp(relay.port);
+    let lost = postrider_seams::LeaseCheck::new(|| false);
+    let late = postrider_seams::Envelope { lease: lost, ..to("c@y.test") };
+    let outcomes = send(&smtp, &[to("b@y.test")]).await;
+    delivered(&outcomes[0]);
+    let outcomes = send(&smtp, &[late, to("d@y.test")]).await;
+    assert!(deferred(&outcomes[0]).reason.contains("lease"), "{outcomes:?}");
+    delivered(&outcomes[1]);
+    relay.finish().await;
+}
+
+#[tokio::test]
 async fn an_idle_connection_that_the_relay_closed_is_no_failure() {
     let relay = Relay::play(vec![
         script([hello(), one("b@y.test"), vec![say("421 4.4.2 idle too long")]]),

@@ -35,3 +35,15 @@ async fn what_sqs_never_takes_is_rejected_here() {
     }
     delivered(&outcomes[3]);
 }
+
+#[tokio::test]
+async fn j_a_record_whose_lease_ran_out_is_not_sent() {
+    let (url, name) = (url().await, unique("deals"));
+    let client = client(&url).await;
+    let queue = create(&client, &name).await;
+    defers_without_lease(&sqs(&url), &name).await;
+    let mut bodies: Vec<_> =
+        take(&client, &queue, 2).await.iter().filter_map(|one| one.body().map(str::to_owned)).collect();
+    bodies.sort();
+    assert_eq!(bodies, ["1", "3"]);
+}

@@ -128,3 +128,16 @@ async fn a_batch_is_answered_in_its_order() {
         outcomes.iter().map(|outcome| matches!(outcome, Outcome::Delivered(_))).collect();
     assert_eq!(delivered, [true, false, false, true, false, true], "{outcomes:?}");
 }
+
+#[tokio::test]
+async fn j_a_request_whose_lease_ran_out_while_it_waited_is_not_sent() {
+    let server = Server::start(|_| status(200)).await;
+    let lost = postrider_seams::LeaseCheck::new(|| false);
+    let late = postrider_seams::Envelope { lease: lost, ..envelope(webhook(&server.url())) };
+    let outcomes = webhooks().deliver(&[late], Instant::now() + Duration::from_mins(1)).await;
+    assert!(
+        matches!(&outcomes[0], Outcome::Deferred(failure) if failure.reason.contains("lease")),
+        "{outcomes:?}"
+    );
+    assert!(server.seen().is_empty());
+}

@@ -1,0 +1,131 @@
+//! A worker that stands still (SIGSTOP) longer than its leases, while another does its work.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::rig::database::{Kind, fresh};
+use crate::rig::sql::Cell;
+use crate::rig::wait::until;
+use crate::shop::Shop;
+
+const ROWS: u64 = 120;
+const CONNECTIONS: usize = 2;
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A relay that takes its time for each mail, and remembers how often it took it.
+#[derive(Clone, Default)]
+struct Slow {
+    /// Milliseconds.
+    takes: Arc<AtomicU64>,
+    accepted: Arc<Mutex<BTreeMap<String, usize>>>,
+}
+
+impl Slow {
+    async fn start(&self) -> SocketAddr {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let slow = self.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let slow = slow.clone();
+                tokio::spawn(async move { slow.serve(stream).await });
+            }
+        });
+        address
+    }
+
+    /// Without PIPELINING: one command, one answer.
+    async fn serve(&self, mut stream: TcpStream) -> Option<()> {
+        let (read, mut write) = stream.split();
+        let mut lines = BufReader::new(read).lines();
+        write.write_all(b"220 slow\r\n").await.ok()?;
+        while let Some(line) = lines.next_line().await.ok()? {
+            let answer: &[u8] = match line.get(..4).unwrap_or_default() {
+                "QUIT" => return None,
+                "DATA" => {
+                    write.write_all(b"354 go\r\n").await.ok()?;
+                    let mut subject = String::new();
+                    loop {
+                        let line = lines.next_line().await.ok()??;
+                        if let Some(found) = line.strip_prefix("Subject: ") {
+                            found.clone_into(&mut subject);
+                        }
+                        if line == "." {
+                            break;
+                        }
+                    }
+                    *self.accepted.lock().unwrap().entry(subject).or_default() += 1;
+                    tokio::time::sleep(Duration::from_millis(self.takes.load(SeqCst))).await;
+                    b"250 ok\r\n"
+                }
+                _ => b"250 ok\r\n",
+            };
+            write.write_all(answer).await.ok()?;
+        }
+        Some(())
+    }
+
+    fn total(&self) -> usize {
+        self.accepted.lock().unwrap().values().sum()
+    }
+}
+
+/// What the stopped worker had in its transport, and had not begun to send, is not sent after it goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn j_a_worker_that_was_stopped_sends_nothing_that_another_has_sent() {
+    let slow = Slow::default();
+    let relay = slow.start().await;
+    let shop = Shop::new(None);
+    let (url, sql) = fresh(Kind::Postgres, "stopped", &shop).await;
+    let settings = format!(
+        "[stores.main]\nurl = \"{url}\"\n\
+         [transports.relay]\nurl = \"smtp://{relay}?tls=none\"\nconnections = {CONNECTIONS}\nbatch = 20\n\
+         [mail]\nfrom = \"shop@example.com\"\n\
+         [lanes.mail]\ncontract = \"mail_outbox\"\npoll = \"100ms\"\nsweep = \"200ms\"\n\
+         [lanes.mail.lease]\nfor = \"4s\"\n"
+    );
+    std::fs::write(shop.path("postrider.toml"), settings).unwrap();
+    shop.run(&["migrate"]).fine();
+    for number in 0..ROWS {
+        let subject = format!("mail {number}");
+        let cells = [
+            ("to_addresses", Cell::from("ann@example.org")),
+            ("subject", Cell::from(subject.as_str())),
+            ("body_text", Cell::from("hello")),
+            ("status", Cell::from("queued")),
+            ("retry_count", Cell::Sql("0".to_owned())),
+            ("next_attempt_at", Cell::Sql("now()".to_owned())),
+        ];
+        sql.insert("mail_outbox", &cells).await;
+    }
+    let stopped = shop.start_logged("stopped.log");
+    // Quick at first, so that calls grow; then slow, so that a call has many mails left when the worker is stopped.
+    until("calls have grown", PATIENCE, || async { (slow.total() >= 40).then_some(()) }).await;
+    slow.takes.store(500, SeqCst);
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    stopped.signal(Signal::STOP);
+    let begun = slow.total();
+    assert!(begun < 100, "it was stopped in the middle of the run: {begun}");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    slow.takes.store(0, SeqCst);
+
+    let other = shop.start_logged("other.log");
+    until("another worker sends all", PATIENCE, || async {
+        (sql.count("mail_outbox WHERE status = 'sent'").await == Some(ROWS)).then_some(())
+    })
+    .await;
+    let before = slow.total();
+    stopped.signal(Signal::CONT);
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let late = slow.total() - before;
+    assert!(late <= CONNECTIONS, "{late} mails were sent by a worker that had lost them:\n{}", stopped.log());
+    assert_eq!(slow.accepted.lock().unwrap().len(), usize::try_from(ROWS).unwrap());
+    drop(other);
+}
