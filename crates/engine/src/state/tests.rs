@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::{LaneState, Phase, StoreTrouble, TargetTrouble};
 use crate::Health;
 
@@ -41,4 +43,23 @@ fn a_lane_is_open_only_while_it_runs_unpaused_with_a_sound_target() {
     state.set_target(None);
     state.set_phase(Phase::Draining);
     assert!(!state.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lane_is_stuck_from_its_first_trouble_until_all_of_it_is_over() {
+    let state = running();
+    let stuck = || state.status().stuck_for;
+    assert_eq!(stuck(), None);
+    state.set_store(Some(StoreTrouble::Away("down".to_owned())));
+    tokio::time::advance(Duration::from_mins(2)).await;
+    // The store is back, and nothing moves: still the same trouble to whoever waits for mails.
+    state.set_stalled(Some("nothing moves".to_owned()));
+    state.set_store(None);
+    tokio::time::advance(Duration::from_mins(4)).await;
+    assert_eq!(stuck(), Some(Duration::from_mins(6)), "/healthz fails by this");
+    state.set_stalled(None);
+    assert_eq!(stuck(), None);
+    state.set_target(Some(TargetTrouble::Unreachable("refused".to_owned())));
+    state.set_store(Some(StoreTrouble::Misconfigured("no table".to_owned())));
+    assert_eq!(stuck(), None, "a restart would not help");
 }
