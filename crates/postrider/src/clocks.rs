@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use postrider_seams::ClockOffset;
-use postrider_sql::plain::Plain;
 use tokio::time::timeout;
 
-use crate::wiring::Wiring;
+use crate::wiring::{StoreClock, Wiring};
 
 const EVERY: Duration = Duration::from_secs(15);
 /// A server that does not answer by then is measured later.
@@ -25,9 +24,9 @@ pub async fn watch(wiring: &Wiring) {
     for store in wiring.stores() {
         metrics::gauge!("postrider_clock_offset_seconds", "store" => store.to_owned()).set(0.0);
     }
-    let watched = wiring.servers().into_iter().map(|(store, database)| {
+    let watched = wiring.store_clocks().into_iter().map(|(store, clock)| {
         let offset = wiring.clock(&store);
-        Watched { store, database, offset }
+        Watched { store, clock, offset }
     });
     let watched: Vec<Watched> = watched.collect();
     join_all(watched.iter().map(|one| one.measure(true))).await;
@@ -43,14 +42,14 @@ pub async fn watch(wiring: &Wiring) {
 
 struct Watched {
     store: String,
-    database: Arc<dyn Plain>,
+    clock: StoreClock,
     offset: Arc<ClockOffset>,
 }
 
 impl Watched {
     /// `again`: warns although it has warned before.
     async fn measure(&self, again: bool) {
-        let micros = match timeout(PATIENCE, postrider_hub::clock_offset(&*self.database)).await {
+        let micros = match timeout(PATIENCE, self.clock.offset()).await {
             Ok(Ok(micros)) => micros,
             // The store's lanes log how it is.
             Ok(Err(error)) => {
@@ -90,8 +89,8 @@ fn rounded(micros: i64) -> i64 {
 
 /// The difference of one store in whole seconds, for `check`.
 pub async fn measured(wiring: &Wiring, store: &str) -> Option<i64> {
-    let (_, database) = wiring.servers().into_iter().find(|(name, _)| name == store)?;
-    let micros = timeout(PATIENCE, postrider_hub::clock_offset(&*database)).await.ok()?.ok()?;
+    let (_, clock) = wiring.store_clocks().into_iter().find(|(name, _)| name == store)?;
+    let micros = timeout(PATIENCE, clock.offset()).await.ok()?.ok()?;
     Some(rounded(micros))
 }
 

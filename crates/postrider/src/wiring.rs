@@ -30,6 +30,7 @@ use {
     postrider_store_postgres as postgres, postrider_store_sqlite as sqlite,
 };
 
+mod clock;
 pub mod emails;
 pub mod hooks;
 mod kinds;
@@ -37,6 +38,8 @@ pub mod notifications;
 mod queues;
 mod scrubbed;
 mod senders;
+
+pub use clock::StoreClock;
 
 pub use kinds::{ComposerKind, DISK, QueueKind, StoreKind, TransportKind};
 pub use queues::queue_mistakes;
@@ -144,17 +147,18 @@ impl Wiring {
         self.databases.keys().map(String::as_str)
     }
 
-    /// Stores that have a clock of their own: a server's. SQLite's is this machine's; DynamoDB's is corrected by the store.
-    pub fn servers(&self) -> Vec<(String, Arc<dyn Plain>)> {
-        let server = |(name, database): (&String, &Database)| {
-            let plain: Arc<dyn Plain> = match database {
-                Database::Postgres(database) => Arc::new((**database).clone()),
-                Database::Mysql(database) => Arc::new(database.clone()),
-                Database::Sqlite(_) | Database::DynamoDb(_) => return None,
+    /// Stores that have a clock of their own: a server's, or a service's. SQLite's is this machine's.
+    pub fn store_clocks(&self) -> Vec<(String, StoreClock)> {
+        let clock = |(name, database): (&String, &Database)| {
+            let clock = match database {
+                Database::Postgres(database) => StoreClock::Sql(Arc::new((**database).clone())),
+                Database::Mysql(database) => StoreClock::Sql(Arc::new(database.clone())),
+                Database::DynamoDb(database) => StoreClock::DynamoDb(Box::new(database.clone())),
+                Database::Sqlite(_) => return None,
             };
-            Some((name.clone(), plain))
+            Some((name.clone(), clock))
         };
-        self.databases.iter().filter_map(server).collect()
+        self.databases.iter().filter_map(clock).collect()
     }
 
     /// The lane's table, opened. A database that is away is a transient error.

@@ -119,3 +119,44 @@ async fn a_lane_delivers_again_within_ten_seconds_of_a_network_that_works() {
     delivers_again(Kind::Postgres).await;
     delivers_again(Kind::MariaDb).await;
 }
+
+#[expect(clippy::disallowed_methods, reason = "what a server elsewhere would say")]
+fn date_ahead() -> String {
+    use aws_sdk_sqs::primitives::{DateTime, DateTimeFormat};
+    let then = std::time::SystemTime::now() + std::time::Duration::from_mins(10);
+    DateTime::from(then).fmt(DateTimeFormat::HttpDate).unwrap()
+}
+
+/// A service that refuses everything; its answers are dated ten minutes ahead.
+#[test]
+fn g5_check_warns_of_a_dynamodb_whose_clock_differs() {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut asked = vec![0; 65536];
+            let _ = stream.read(&mut asked);
+            let date = date_ahead();
+            let body = r#"{"__type":"com.amazon.coral.service#AccessDeniedException","message":"no"}"#;
+            let _ = write!(
+                stream,
+                "HTTP/1.1 400 Bad Request\r\ndate: {date}\r\ncontent-type: application/x-amz-json-1.0\r\n\
+                 content-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    let shop = Shop::new(Some(&format!(
+        "[stores.cloud]\nurl = \"dynamodb://key:secret@us-east-1?endpoint=http://{address}\"\n\
+         [transports.out]\nurl = \"file:outbox\"\n[mail]\nfrom = \"shop@example.com\"\n\
+         [lanes.mail]\ncontract = \"emails\"\nstage = \"send\"\n\
+         [lanes.mail.emails]\nbase = \"mnt\"\n"
+    )));
+    let out = shop.run(&["check"]).code(1).out;
+    assert!(
+        out.contains("the clock of store `cloud` is") && out.contains("s ahead of this machine's"),
+        "{out}"
+    );
+}

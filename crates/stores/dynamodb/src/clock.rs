@@ -25,6 +25,11 @@ impl Clock {
         own() + self.ahead.load(Relaxed)
     }
 
+    /// Microseconds that the service's clock is ahead of ours, by its last answer.
+    pub(crate) fn ahead(&self) -> i64 {
+        self.ahead.load(Relaxed)
+    }
+
     fn told(&self, date: &str) {
         let Ok(date) = DateTime::from_str(date, DateTimeFormat::HttpDate) else { return };
         // The middle of the second that it names.

@@ -70,6 +70,14 @@ impl Database {
         Arc::new(Migration { database: self.clone(), contract })
     }
 
+    /// Microseconds that the service's clock is ahead of this machine's. Any answer tells, a refusal too.
+    pub async fn clock_offset(&self) -> Result<i64, String> {
+        match self.client().await.list_tables().limit(1).send().await {
+            Err(error) if error.raw_response().is_none() => Err(error.to_string()),
+            Ok(_) | Err(_) => Ok(self.clock.ahead()),
+        }
+    }
+
     pub(crate) async fn client(&self) -> &Client {
         self.client.get_or_init(|| Box::pin(make_client(&self.settings, &self.clock))).await
     }

@@ -1,5 +1,6 @@
 //! The store on an emulator, and a second client, boto3, that knows only the specification.
 
+mod clock;
 mod guards;
 mod layout;
 mod migrate;
