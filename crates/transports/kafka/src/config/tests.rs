@@ -44,3 +44,15 @@ fn credentials_need_tls_a_loopback_address_or_a_word() {
     assert!(read("kafkas://me:pw@h").is_ok());
     assert!(read("kafkas://me@h").is_err());
 }
+
+#[test]
+fn o2_the_delivery_timeout_follows_a_short_publish_timeout_and_no_long_one() {
+    let within = |publish| {
+        let settings = Settings::from_url("kafka://a:9092", &[]).unwrap();
+        settings.within(publish).timeout()
+    };
+    assert_eq!(within(Duration::from_secs(2)), Duration::from_millis(1800));
+    assert_eq!(within(Duration::from_mins(5)), Duration::from_millis(4500));
+    let set = Settings::from_url("kafka://a:9092?timeout=2m", &[]).unwrap();
+    assert_eq!(set.within(Duration::from_mins(5)).timeout(), Duration::from_mins(2));
+}
