@@ -61,7 +61,9 @@ pub(crate) async fn deliver(runner: &Runner, runs: Vec<Run>, most: usize) {
     }
     if !later.is_empty() {
         suspect::put_off(runner).await;
-        later.into_iter().for_each(|under| finish(runner, under));
+        for under in later {
+            finish(runner, under);
+        }
     }
 }
 
