@@ -21,6 +21,9 @@ use crate::{Error, Hub, Moment};
 /// How long the secret before a regeneration stays valid (J10).
 const OVERLAP_SECONDS: i64 = 24 * 60 * 60;
 
+/// Credentials that go anywhere are a decision, not a default.
+const NO_HOSTS: &str = "is missing: list the hosts that its credentials may go to, such as [\"hooks.example.com\"], or [\"*\"] for any host";
+
 const SCHEMES: [&str; 7] =
     ["aws-secretsmanager", "aws-ssm", "gcp-secretmanager", "vault", "encrypted", "env", "file"];
 
@@ -45,9 +48,8 @@ pub struct NewAccount {
     #[serde(default)]
     #[schema(max_items = 100)]
     pub client_ids: Vec<ClientId>,
-    /// Hosts that the credentials may be sent to: a host, `*.` and a domain for all its subdomains, or `*`. Default:
-    /// `*`, any host.
-    #[schema(max_items = 100)]
+    /// Hosts that the credentials may be sent to: a host, `*.` and a domain for all its subdomains, or `*` for any host.
+    #[schema(max_items = 100, required = true, nullable = false)]
     pub allowed_hosts: Option<Vec<AllowedHost>>,
     /// Id of the application that the account belongs to. Default: none.
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9._-]{1,64}$")]
@@ -188,11 +190,14 @@ impl Hub {
     pub async fn create_account(&self, actor: &Actor, new: NewAccount) -> Result<ShownAccount, Error> {
         let mut faults = Faults::default();
         faults.slug("code", &new.code, 128);
+        if new.allowed_hosts.is_none() {
+            faults.note("allowedHosts", NO_HOSTS);
+        }
         let what = AccountChange {
             name: new.name,
             description: new.description,
             client_ids: new.client_ids,
-            allowed_hosts: Some(new.allowed_hosts.unwrap_or_else(|| vec![AllowedHost(ANY.to_owned())])),
+            allowed_hosts: new.allowed_hosts,
             application_id: new.application_id,
             roles: new.roles,
         };

@@ -15,6 +15,8 @@ on_every_database!(
     j10_an_algorithm_with_no_reference_gets_a_secret,
     j01_a_job_must_name_an_active_account_of_its_client,
     j10_a_job_must_go_to_a_host_that_its_account_names,
+    j10_a_new_account_must_name_its_hosts,
+    j10_hosts_that_cannot_be_read_are_none,
     j10_existing_accounts_get_the_hosts_of_their_subscriptions,
     j11_only_a_key_of_all_clients_names_references,
     j11_accounts_are_sealed_anew_when_the_key_changes,
@@ -22,7 +24,9 @@ on_every_database!(
     a_payload_is_held_to_its_schema,
 );
 
-fn new(value: Value) -> NewAccount {
+/// For any host, unless it says otherwise.
+fn new(mut value: Value) -> NewAccount {
+    value.as_object_mut().expect("an object").entry("allowedHosts").or_insert_with(|| json!(["*"]));
     serde_json::from_value(value).expect("a request")
 }
 
@@ -162,6 +166,41 @@ async fn j10_a_job_must_go_to_a_host_that_its_account_names(site: &Site) {
     for wrong in ["", "https://a.example/", "a b", "*.", ".a", "a.*.b", "**"] {
         let account = new(json!({"code": "w", "name": "W", "allowedHosts": [wrong]}));
         assert!(matches!(site.hub.create_account(&root(), account).await, Err(Error::Invalid(_))), "{wrong}");
+    }
+}
+
+async fn j10_a_new_account_must_name_its_hosts(site: &Site) {
+    let without = serde_json::from_value(json!({"code": "a", "name": "A"})).expect("a request");
+    match site.hub.create_account(&root(), without).await {
+        Err(Error::Invalid(faults)) => {
+            assert_eq!(faults[0].field, "allowedHosts");
+            assert!(faults[0].message.contains(r#"["*"] for any host"#), "{faults:?}");
+        }
+        other => panic!("{:?}", other.map(|made| made.account)),
+    }
+    assert_eq!(site.count("service_accounts").await, 0);
+}
+
+/// Rows that other programs wrote: hosts that can't be read are none, not all.
+async fn j10_hosts_that_cannot_be_read_are_none(site: &Site) {
+    let account = new(json!({"code": "a", "name": "A", "allowedHosts": ["example.com"]}));
+    let id = site.hub.create_account(&root(), account).await.expect("an account").account.id;
+    let sent = async || {
+        let mut job = plain("a");
+        job.service_account_id = Some(id.clone());
+        "https://example.com/hook".clone_into(&mut job.target_url);
+        site.hub.create_job(&root(), job).await
+    };
+    sent().await.expect("a job");
+    for hosts in ["NULL", "'no json'", "'{}'", "'[1]'", "'\"*\"'"] {
+        site.run(&format!("UPDATE service_accounts SET allowed_hosts = {hosts}")).await;
+        assert!(matches!(sent().await, Err(Error::Invalid(_))), "{hosts}");
+        let named = site.hub.named(&[id.clone()].into(), &[].into()).await.expect("a look-up");
+        assert!(named.accounts[&id].hosts.is_empty(), "{hosts}: credentials of a delivery");
+        assert!(
+            site.hub.account(&root(), &id).await.expect("an account").allowed_hosts.is_empty(),
+            "{hosts}"
+        );
     }
 }
 

@@ -266,7 +266,8 @@ async fn j17_a_change_touches_its_own_thing_alone(site: &Site) {
             json!({"code": code, "name": code, "eventCode": "a:b:c:d", "targetUrl": "https://example.com/"});
         let new = serde_json::from_value(new).expect("a subscription");
         subscriptions.push(hub.create_subscription(&root, new).await.expect("a subscription").id);
-        let new = serde_json::from_value(json!({"code": code, "name": code})).expect("an account");
+        let new = json!({"code": code, "name": code, "allowedHosts": ["*"]});
+        let new = serde_json::from_value(new).expect("an account");
         accounts.push(hub.create_account(&root, new).await.expect("an account").account.id);
         hub.put_schema(&root, code, &json!({"type": "object"})).await.expect("a schema");
     }

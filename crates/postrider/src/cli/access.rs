@@ -14,8 +14,8 @@ pub enum AccountCommand {
         /// A client whose jobs may use it; may be repeated [default: all]
         #[arg(long = "client", value_name = "ID")]
         clients: Vec<String>,
-        /// A host that its credentials may go to, or *.DOMAIN; may be repeated [default: any host]
-        #[arg(long = "host", value_name = "HOST")]
+        /// A host that its credentials may go to, *.DOMAIN, or '*' for any; may be repeated
+        #[arg(long = "host", value_name = "HOST", required = true)]
         hosts: Vec<String>,
         #[command(flatten)]
         credentials: CredentialArgs,

@@ -27,7 +27,7 @@ pub async fn run(desk: &Desk, command: AccountCommand) -> Result<(), Failure> {
                 code,
                 description: None,
                 client_ids: clients.into_iter().map(ClientId).collect(),
-                allowed_hosts: (!hosts.is_empty()).then(|| hosts.into_iter().map(AllowedHost).collect()),
+                allowed_hosts: Some(hosts.into_iter().map(AllowedHost).collect()),
                 application_id: None,
                 webhook_credentials: named(credentials),
                 roles: Vec::new(),

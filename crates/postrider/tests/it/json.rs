@@ -99,7 +99,7 @@ fn keys_accounts_and_lists_speak_json() {
     let id = key["id"].as_str().unwrap();
     assert_eq!(says(&shop, "key list")[0]["id"], id);
     assert!(!says(&shop, &format!("key revoke {id}"))[0]["revokedAt"].is_null());
-    assert_eq!(says(&shop, "account create shop --signing env://SECRET")[0]["code"], "shop");
+    assert_eq!(says(&shop, "account create shop --host * --signing env://SECRET")[0]["code"], "shop");
     let added = says(&shop, "suppress add a@example.com");
     assert_eq!(added, [serde_json::json!({ "entry": "a@example.com", "store": "main", "new": true })]);
     assert_eq!(says(&shop, "suppress list")[0]["entry"], "a@example.com");

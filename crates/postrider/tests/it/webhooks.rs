@@ -176,7 +176,11 @@ async fn a_signed_webhook_is_delivered_on_the_built_in_settings_within_a_minute(
     let allowed = [("POSTRIDER__TRANSPORTS__WEBHOOKS__ALLOW", "127.0.0.0/8")];
     let running = shop.start_with("run.log", &allowed);
     eventually("it runs", || (running.log().contains("running")).then_some(()));
-    let made = shop.run_with(&["account", "create", "shop"], &allowed).fine().json().remove(0);
+    let made = shop
+        .run_with(&["account", "create", "shop", "--host", "127.0.0.1"], &allowed)
+        .fine()
+        .json()
+        .remove(0);
     let (id, secret) = (made["id"].as_str().unwrap(), made["signingSecret"].as_str().unwrap());
     let url = receiver.url("hook");
     let send = ["send", "webhook", &url, "--code", "shop:orders:order:created", "--account", id];

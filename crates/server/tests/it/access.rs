@@ -58,7 +58,7 @@ async fn each_role_may_do_what_it_says_and_no_more(site: &Site) {
     let made = desk.post(&admin, "/dispatch-jobs", &job(&json!({}))).await.expect(201);
     let id = made["id"].as_str().expect("an id");
     site.run("UPDATE dispatch_jobs SET status = 'ERROR'").await;
-    let account = json!({"code": "a", "name": "A"});
+    let account = json!({"code": "a", "name": "A", "allowedHosts": ["*"]});
     let pool = json!({"code": "p", "name": "P"});
     for (role, may) in [
         (Role::Viewer, [true, false, false, false, false]),
@@ -100,7 +100,7 @@ async fn a_foreign_id_answers_byte_for_byte_like_an_unknown_one(site: &Site) {
         ("/dispatch-pools", json!({"code": "p", "name": "P"}), vec!["", "/pause", "/resume"]),
         (
             "/service-accounts",
-            json!({"code": "acme.a", "name": "A"}),
+            json!({"code": "acme.a", "name": "A", "allowedHosts": ["*"]}),
             vec!["", "/activate", "/deactivate", "/regenerate-credentials"],
         ),
         ("/events", event, vec!["", "/replay"]),
@@ -203,7 +203,6 @@ async fn a_refusal_names_what_is_wrong(site: &Site) {
     desk.post(&viewer, "/dispatch-jobs", &job(&json!({}))).await.problem(403, "Authorization");
     desk.get(&acme, "/lanes").await.problem(403, "Authorization");
     desk.get(&acme, "/dispatch-jobs/0000000000000").await.problem(404, "id");
-    let named =
-        json!({"code": "acme.a", "name": "A", "webhookCredentials": {"signingSecretRef": "env://HOME"}});
+    let named = json!({"code": "acme.a", "name": "A", "allowedHosts": ["*"], "webhookCredentials": {"signingSecretRef": "env://HOME"}});
     desk.post(&acme, "/service-accounts", &named).await.problem(403, "webhookCredentials.signingSecretRef");
 }

@@ -72,7 +72,9 @@ impl Walker<'_> {
         self.does("post /dispatch-pools/{id}/pause", &id, Value::Null).await;
         self.does("post /dispatch-pools/{id}/resume", &id, Value::Null).await;
         self.does("delete /dispatch-pools/{id}", &id, Value::Null).await;
-        let id = self.makes("post /service-accounts", json!({"code": "a", "name": "A"})).await;
+        let id = self
+            .makes("post /service-accounts", json!({"code": "a", "name": "A", "allowedHosts": ["*"]}))
+            .await;
         self.does("put /service-accounts/{id}", &id, json!({"name": "B"})).await;
         self.does("post /service-accounts/{id}/regenerate-credentials", &id, Value::Null).await;
         self.does("post /service-accounts/{id}/deactivate", &id, Value::Null).await;

@@ -82,8 +82,10 @@ async fn events_subscriptions_pools_and_accounts(site: &Site) {
     assert_eq!((&changed["concurrency"], &changed["ratePerMinute"]), (&json!(1), &Value::Null));
     assert_eq!(desk.act(&key, &format!("/dispatch-pools/{pool}/pause")).await.expect(200)["paused"], true);
     assert_eq!(desk.act(&key, &format!("/dispatch-pools/{pool}/resume")).await.expect(200)["paused"], false);
-    let account =
-        desk.post(&key, "/service-accounts", &json!({"code": "acc", "name": "Acc"})).await.expect(201);
+    let account = desk
+        .post(&key, "/service-accounts", &json!({"code": "acc", "name": "Acc", "allowedHosts": ["*"]}))
+        .await
+        .expect(201);
     assert!(account["signingSecret"].as_str().expect("a secret").starts_with("whsec_"));
     let account = account["id"].as_str().expect("an id").to_owned();
     let shown = desk.get(&key, &format!("/service-accounts/{account}")).await.expect(200);
@@ -129,7 +131,11 @@ async fn j13_what_is_made_by_post_is_made_once(site: &Site) {
             json!({"code": "s", "name": "S", "eventCode": "a:b:c:d", "targetUrl": "https://example.com/"}),
             "dispatch_subscriptions",
         ),
-        ("/service-accounts", json!({"code": "acc", "name": "Acc"}), "service_accounts"),
+        (
+            "/service-accounts",
+            json!({"code": "acc", "name": "Acc", "allowedHosts": ["*"]}),
+            "service_accounts",
+        ),
         (
             "/events",
             json!({"specversion": "1.0", "id": "1", "source": "/s", "type": "a:b:x:d"}),

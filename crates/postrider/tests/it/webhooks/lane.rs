@@ -163,7 +163,16 @@ async fn story(kind: Kind) {
 
 async fn signed_also_during_rotation(site: &Site) {
     let url = site.receiver.url("ok");
-    let shop = site.account(&["create", "shop", "--signing", "file://old", "--bearer", "file://token"]);
+    let shop = site.account(&[
+        "create",
+        "shop",
+        "--host",
+        "*",
+        "--signing",
+        "file://old",
+        "--bearer",
+        "file://token",
+    ]);
     site.job("SIGNED", &url, &[("service_account_id", &shop)]).await;
     let arrival = site.delivery("SIGNED").await;
     assert!(is_genuine(&arrival, OLD).await && !is_genuine(&arrival, NEW).await, "{arrival:?}");
@@ -209,7 +218,7 @@ async fn signed_also_during_rotation(site: &Site) {
 
 async fn never_without_its_secret(site: &Site) {
     let url = site.receiver.url("ok");
-    let late = site.account(&["create", "late", "--signing", "file://late"]);
+    let late = site.account(&["create", "late", "--host", "*", "--signing", "file://late"]);
     site.job("LATE", &url, &[("service_account_id", &late)]).await;
     site.job("NOBODY", &url, &[("service_account_id", "0HZXEQ5Y8JY99")]).await;
     let waits = |row: &[String]| row[2] != "NULL";

@@ -12,7 +12,7 @@ const FIELDS = [
   { name: "code", label: "Code", required: true, once: true },
   { name: "name", label: "Name", required: true },
   { name: "clientIds", label: "Clients", kind: "lines", hint: "One a line. None: jobs of every client may use it." },
-  { name: "allowedHosts", label: "Hosts", kind: "lines", value: ["*"], hint: "One a line: hosts that its credentials may go to, *.example.com for all below a domain, * for any." },
+  { name: "allowedHosts", label: "Hosts", kind: "lines", required: true, hint: "One a line: hosts that its credentials may go to, such as hooks.example.com; *.example.com for all below a domain; * for any host." },
   { name: "description", label: "Description" },
 ];
 
