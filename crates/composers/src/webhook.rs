@@ -17,6 +17,7 @@ use postrider_seams::row::Detail;
 use postrider_seams::{
     Claimed, ClockOffset, Composer, Content, Envelope, Failure, Fields, Outcome, Secrets, Value, Webhook,
 };
+use tokio::time::Instant;
 
 mod credentials;
 mod directory;
@@ -76,6 +77,7 @@ impl WebhookComposer {
         let dedupe = fields::text(fields, "dedupe").map_err(|reason| rejected(&reason))?.unwrap_or(id);
         let mut webhook = draft(fields, &dedupe, self.payload_limit).map_err(|reason| rejected(&reason))?;
         let account = fields::text(fields, "account").map_err(|reason| rejected(&reason))?;
+        let since = Instant::now();
         let found = self.rounds.look_up(account.as_deref(), webhook.subscription.as_deref()).await;
         let found = found.map_err(|Away(why)| deferred(why))?;
         if let Some(account) = &account {
@@ -94,7 +96,7 @@ impl WebhookComposer {
         }
         webhook.clock_offset = self.clock.seconds();
         webhook.recheck =
-            Standing::of(&self.rounds, account, webhook.subscription.clone(), &found).map(Recheck);
+            Standing::of(&self.rounds, account, webhook.subscription.clone(), &found, since).map(Recheck);
         let detail = Detail::from([("signed".to_owned(), Value::Bool(!webhook.signing.is_empty()))]);
         let attempt = row.counters.attempts.saturating_add(1);
         let content = Content::Webhook(Box::new(webhook));

@@ -23,6 +23,9 @@ pub enum WebhookAuthType {
     Bearer,
     /// `Authorization: Basic {base64}`; the token is `user:password`.
     Basic,
+    /// The row holds a value that this version does not know; nothing is sent with it.
+    #[serde(skip_deserializing)]
+    Unknown,
 }
 
 /// How webhook requests are signed: as Standard Webhooks, with HMAC-SHA256.
@@ -31,4 +34,7 @@ pub enum SignatureAlgorithm {
     #[default]
     #[serde(rename = "HMAC_SHA256")]
     HmacSha256,
+    /// The row holds a value that this version does not know.
+    #[serde(rename = "UNKNOWN", skip_deserializing)]
+    Unknown,
 }

@@ -9,9 +9,9 @@ use crate::Failure;
 
 #[async_trait]
 pub trait AsComposed: Send + Sync {
-    /// Does what was composed still hold? `waited`: it had to wait for its host. An error defers the row, untried, so
-    /// that it is composed again. Idempotent and cancel-safe; costs a query only if it waited.
-    async fn still_holds(&self, waited: bool) -> Result<(), Failure>;
+    /// Does what was composed still hold? An error defers the row, untried, so that it is composed again. Idempotent and
+    /// cancel-safe; costs a query only if the row was composed more than a moment ago.
+    async fn still_holds(&self) -> Result<(), Failure>;
 
     /// The receiver answered that it is gone for good. Returns when no other row is sent to it. Idempotent.
     async fn gone(&self);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::directory::{Asked, Away, Directory, Found};
 
@@ -19,13 +19,16 @@ const ON_THEIR_WAY: Duration = Duration::from_secs(5);
 
 /// For a pause to be written.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Between two tries to write one; each failure doubles it.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 pub(super) struct Rounds {
     directory: Arc<dyn Directory>,
     next: Mutex<Next>,
     /// Held while a round runs.
     last: tokio::sync::Mutex<Last>,
-    gone: Mutex<HashMap<String, Gone>>,
+    gone: Arc<Mutex<HashMap<String, Gone>>>,
 }
 
 /// The round that is being gathered.
@@ -56,7 +59,7 @@ impl Rounds {
             directory,
             next: Mutex::new(Next { number: 1, asked: Asked::default() }),
             last: tokio::sync::Mutex::new(Last { number: 0, found: Ok(Arc::default()) }),
-            gone: Mutex::default(),
+            gone: Arc::default(),
         }
     }
 
@@ -102,7 +105,8 @@ impl Rounds {
         lock(&self.gone).get(subscription).copied()
     }
 
-    /// Pauses the subscription; from the call on, [`Rounds::is_gone`] says so.
+    /// Pauses the subscription; from the call on, [`Rounds::is_gone`] says so. A pause that can't be written is written later:
+    /// until then nothing is sent to the receiver from here.
     pub async fn pause(&self, subscription: &str) {
         {
             let mut gone = lock(&self.gone);
@@ -112,14 +116,43 @@ impl Rounds {
                 return;
             }
         }
-        match timeout(PAUSE_TIMEOUT, self.directory.gone(subscription)).await {
-            Ok(Ok(())) => {
-                lock(&self.gone).insert(subscription.to_owned(), Gone::PausedAt(Instant::now()));
+        let pause = Pause {
+            directory: Arc::clone(&self.directory),
+            gone: Arc::clone(&self.gone),
+            subscription: subscription.to_owned(),
+        };
+        if !pause.write().await {
+            tokio::spawn(pause.write_later());
+        }
+    }
+}
+
+/// A pause that is to be written.
+struct Pause {
+    directory: Arc<dyn Directory>,
+    gone: Arc<Mutex<HashMap<String, Gone>>>,
+    subscription: String,
+}
+
+impl Pause {
+    /// Whether it is written now.
+    async fn write(&self) -> bool {
+        let written = timeout(PAUSE_TIMEOUT, self.directory.gone(&self.subscription)).await;
+        let is_written = matches!(written, Ok(Ok(())));
+        if is_written {
+            lock(&self.gone).insert(self.subscription.clone(), Gone::PausedAt(Instant::now()));
+        }
+        is_written
+    }
+
+    async fn write_later(self) {
+        let mut wait = FIRST_WAIT;
+        loop {
+            sleep(wait).await;
+            if self.write().await {
+                return;
             }
-            // The next one that comes to the same end tries again.
-            Ok(Err(Away(_))) | Err(_) => {
-                lock(&self.gone).remove(subscription);
-            }
+            wait = (wait * 2).min(LONGEST_WAIT);
         }
     }
 }

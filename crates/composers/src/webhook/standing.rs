@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use postrider_seams::Failure;
 use postrider_seams::recheck::AsComposed;
+use tokio::time::Instant;
 
 use super::directory::{Account, Away, Found};
 use super::rounds::{Gone, Rounds};
@@ -15,15 +16,21 @@ pub(super) struct Standing {
     rounds: Arc<Rounds>,
     account: Option<(String, Option<Account>)>,
     subscription: Option<String>,
+    /// When it was asked for what the row was composed from.
+    since: Instant,
 }
 
+/// What a row was composed from is trusted for so long.
+const RECHECK_AFTER: Duration = Duration::from_millis(20);
+
 impl Standing {
-    /// `None` where nothing can change: the row names neither.
+    /// `None` where nothing can change: the row names neither. `since`: before what was `found` was asked for.
     pub fn of(
         rounds: &Arc<Rounds>,
         account: Option<String>,
         subscription: Option<String>,
         found: &Found,
+        since: Instant,
     ) -> Option<Arc<dyn AsComposed>> {
         if account.is_none() && subscription.is_none() {
             return None;
@@ -32,19 +39,19 @@ impl Standing {
             let known = found.accounts.get(&id).cloned();
             (id, known)
         });
-        Some(Arc::new(Self { rounds: Arc::clone(rounds), account, subscription }))
+        Some(Arc::new(Self { rounds: Arc::clone(rounds), account, subscription, since }))
     }
 }
 
 #[async_trait]
 impl AsComposed for Standing {
-    async fn still_holds(&self, waited: bool) -> Result<(), Failure> {
+    async fn still_holds(&self) -> Result<(), Failure> {
         let subscription = self.subscription.as_deref();
         let gone = subscription.and_then(|id| self.rounds.is_gone(id).map(|gone| (id, gone)));
         match gone {
             Some((id, Gone::Pausing)) => return Err(paused(id)),
             Some((_, Gone::PausedAt(_))) => {}
-            None if waited => {}
+            None if self.since.elapsed() >= RECHECK_AFTER => {}
             None => return Ok(()),
         }
         let id = self.account.as_ref().map(|(id, _)| id.as_str());

@@ -277,7 +277,7 @@ impl Directory for Changing {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn j10_what_changed_while_a_request_waited_defers_it() {
     let directory = Arc::new(Changing::default());
     let accounts = HashMap::from([("shop".to_owned(), account(&[], None, &["vault://old"]))]);
@@ -295,15 +295,22 @@ async fn j10_what_changed_while_a_request_waited_defers_it() {
     let first = compose().await;
     assert_eq!(first.clock_offset, 600);
     let recheck = first.recheck.unwrap().0;
-    assert!(recheck.still_holds(true).await.is_ok(), "nothing changed");
+    let moment = async || tokio::time::sleep(Duration::from_millis(20)).await;
+    moment().await;
+    assert!(recheck.still_holds().await.is_ok(), "nothing changed");
     let rotated = account(&[], None, &["vault://new", "vault://old"]);
     directory.0.lock().unwrap().accounts.insert("shop".to_owned(), rotated);
-    let failure = recheck.still_holds(true).await.unwrap_err();
+    let failure = recheck.still_holds().await.unwrap_err();
     assert_eq!(failure.after, Some(Duration::ZERO), "{failure:?}");
     let second = compose().await;
     assert_eq!(second.signing.len(), 2, "both secrets sign");
     let recheck = second.recheck.unwrap().0;
+    directory.0.lock().unwrap().accounts.clear();
+    assert!(recheck.still_holds().await.is_ok(), "it was composed this moment");
+    moment().await;
+    let failure = recheck.still_holds().await.unwrap_err();
+    assert!(failure.reason.contains("changed while the request waited"), "{failure:?}");
     recheck.gone().await;
-    let failure = recheck.still_holds(false).await.unwrap_err();
+    let failure = recheck.still_holds().await.unwrap_err();
     assert!(failure.reason.contains("paused"), "{failure:?}");
 }

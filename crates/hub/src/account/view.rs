@@ -173,10 +173,12 @@ pub(super) fn read(row: Vec<Value>) -> ServiceAccount {
         updated_at: None,
     };
     let credentials = WebhookCredentials {
-        auth_type: row.text().and_then(|kind| named(&kind)),
+        auth_type: row.text().map(|kind| named(&kind).unwrap_or(WebhookAuthType::Unknown)),
         auth_token_ref: row.text(),
         signing_secret_ref: row.text(),
-        signing_algorithm: row.text().and_then(|algorithm| named(&algorithm)),
+        signing_algorithm: row
+            .text()
+            .map(|algorithm| named(&algorithm).unwrap_or(SignatureAlgorithm::Unknown)),
         created_at: row.time(),
         regenerated_at: row.time(),
     };

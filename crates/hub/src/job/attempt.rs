@@ -49,7 +49,7 @@ pub enum ErrorType {
     Transient,
     /// It won't: not tried again.
     Permanent,
-    /// Tried again.
+    /// Tried again. Or the row holds a value that this version does not know.
     Unknown,
 }
 
@@ -105,7 +105,7 @@ pub(super) fn read(row: Vec<Value>) -> DispatchAttempt {
         response_body: row.text(),
         error_message: row.text(),
         error_stack_trace: row.text(),
-        error_type: row.text().and_then(|kind| named(&kind)),
+        error_type: row.text().map(|kind| named(&kind).unwrap_or(ErrorType::Unknown)),
         created_at: row.time(),
     }
 }

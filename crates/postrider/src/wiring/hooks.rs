@@ -52,9 +52,11 @@ impl Directory for Ledger {
             active: found.active,
             clients: found.clients,
             hosts: found.hosts,
-            auth: found.auth.map(|(kind, reference)| match kind {
-                WebhookAuthType::Bearer => Auth::Bearer(reference),
-                WebhookAuthType::Basic => Auth::Basic(reference),
+            auth: found.auth.and_then(|(kind, reference)| match kind {
+                WebhookAuthType::Bearer => Some(Auth::Bearer(reference)),
+                WebhookAuthType::Basic => Some(Auth::Basic(reference)),
+                // Such an account is not active.
+                WebhookAuthType::Unknown => None,
             }),
             signing: found.signing,
         };

@@ -10,6 +10,7 @@ use crate::site::{Site, on_every_database};
 use crate::walk::{event, subscription};
 
 on_every_database!(
+    things_with_unknown_values_are_listed,
     rows_with_unknown_values_are_listed_as_unknown,
     a_key_whose_row_cannot_be_read_opens_nothing,
     a_subscription_whose_filters_cannot_be_read_matches_nothing,
@@ -81,4 +82,42 @@ async fn a_subscription_whose_filters_cannot_be_read_matches_nothing(site: &Site
     }
     let listed = desk.get(&key, "/subscriptions").await.expect(200);
     assert_eq!(listed["items"][0]["mode"], "UNKNOWN");
+}
+
+async fn things_with_unknown_values_are_listed(site: &Site) {
+    let desk = Desk::new(site);
+    let (key, _) = site.key(Role::Admin, &[]).await;
+    let credentials =
+        json!({"authType": "BEARER", "authTokenRef": "env://T", "signingAlgorithm": "HMAC_SHA256"});
+    let account = json!({"code": "a", "name": "A", "allowedHosts": ["*"], "webhookCredentials": credentials});
+    let account = desk.post(&key, "/service-accounts", &account).await.expect(201)["id"].clone();
+    desk.post(&key, "/dispatch-pools", &json!({"code": "p", "name": "P"})).await.expect(201);
+    desk.post(&key, "/events", &event("1")).await.expect(201);
+    let made = desk.post(&key, "/dispatch-jobs", &job(&json!({}))).await.expect(201)["id"].clone();
+    let made = made.as_str().expect("an id");
+    for statement in [
+        "UPDATE service_accounts SET auth_type = 'MAGIC', signing_algorithm = 'ROT13', roles = 'no json', \
+         client_ids = 'no json', allowed_hosts = 'no json'",
+        "UPDATE dispatch_pools SET concurrency = -1, rate_per_minute = -1",
+        "UPDATE dispatch_events SET extensions = 'no json', data = 'no json'",
+        "UPDATE postrider_audit SET action = 'juggle', entity = 'ball', detail = 'no json'",
+        &format!(
+            "INSERT INTO dispatch_attempts (id, job_id, attempt_number, status, error_type) \
+             VALUES ('0000000000001', '{made}', 1, 'EXPLODED', 'SAD')"
+        ),
+    ] {
+        site.run(statement).await;
+    }
+    for path in ["/service-accounts", "/dispatch-pools", "/events", "/audit-log", "/dispatch-jobs"] {
+        let page = desk.get(&key, path).await.expect(200);
+        assert!(page["items"].as_array().is_some_and(|items| !items.is_empty()), "{path}: {page}");
+    }
+    let account = desk.get(&key, &format!("/service-accounts/{}", account.as_str().expect("an id"))).await;
+    let account = account.expect(200)["webhookCredentials"].clone();
+    assert_eq!((&account["authType"], &account["signingAlgorithm"]), (&json!("UNKNOWN"), &json!("UNKNOWN")));
+    let attempt = desk.get(&key, &format!("/dispatch-jobs/{made}")).await.expect(200)["attempts"][0].clone();
+    assert_eq!((&attempt["status"], &attempt["errorType"]), (&json!("UNKNOWN"), &json!("UNKNOWN")));
+    let wrong = json!({"code": "b", "name": "B", "allowedHosts": ["*"], "webhookCredentials": {"authType": "UNKNOWN"}});
+    let refused = desk.post(&key, "/service-accounts", &wrong).await;
+    assert_eq!(refused.status, 422, "nobody may ask for it");
 }

@@ -21,8 +21,6 @@ use crate::error::{Error, KIND};
 use crate::hosts::Hosts;
 use crate::record::{Attempt, Class, ErrorType};
 
-/// A request that waited for so long is compared with what holds now before it is sent.
-const RECHECK_AFTER: std::time::Duration = std::time::Duration::from_millis(20);
 /// How long a row waits whose secret can't be used.
 const SECRET_WAIT: std::time::Duration = std::time::Duration::from_mins(1);
 
@@ -91,7 +89,6 @@ impl Webhooks {
         if let Some(failure) = refused_host(webhook, &target) {
             return Outcome::Deferred(failure);
         }
-        let came = Instant::now();
         let host = self.hosts.host(&target.origin());
         let client = webhook.client.as_deref();
         let slot = match host.slot(client, deadline).await {
@@ -110,7 +107,7 @@ impl Webhooks {
                 return Outcome::Deferred(Failure::new("the name look-up did not end in time; not tried"));
             }
         };
-        if let Err(failure) = still_holds(webhook, came.elapsed() >= RECHECK_AFTER, deadline).await {
+        if let Err(failure) = still_holds(webhook, deadline).await {
             return Outcome::Deferred(failure);
         }
         let call = match encode::encode(&envelope.dedupe, webhook, target, self.now(webhook)) {
@@ -194,9 +191,9 @@ fn refused_host(webhook: &Webhook, target: &Target) -> Option<Failure> {
 }
 
 /// Whatever changed since it was composed: an error defers it.
-async fn still_holds(webhook: &Webhook, waited: bool, deadline: Instant) -> Result<(), Failure> {
+async fn still_holds(webhook: &Webhook, deadline: Instant) -> Result<(), Failure> {
     let Some(Recheck(recheck)) = &webhook.recheck else { return Ok(()) };
-    let checked = timeout_at(deadline, recheck.still_holds(waited)).await;
+    let checked = timeout_at(deadline, recheck.still_holds()).await;
     checked.unwrap_or_else(|_| Err(Failure::new("its account could not be looked up in time; not tried")))
 }
 

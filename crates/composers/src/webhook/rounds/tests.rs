@@ -9,6 +9,8 @@ use super::*;
 #[derive(Default)]
 struct Slow {
     paused: AtomicBool,
+    /// It can be read, but not written.
+    read_only: AtomicBool,
     queries: AtomicUsize,
 }
 
@@ -17,13 +19,16 @@ impl Directory for Slow {
     async fn look_up(&self, asked: &Asked) -> Result<Found, Away> {
         self.queries.fetch_add(1, SeqCst);
         let paused = self.paused.load(SeqCst);
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        sleep(Duration::from_millis(10)).await;
         let one = |id: &String| (id.clone(), Subscription { may_postpone: false, paused });
         Ok(Found { subscriptions: asked.subscriptions.iter().map(one).collect(), ..Found::default() })
     }
 
     async fn gone(&self, _subscription: &str) -> Result<(), Away> {
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        sleep(Duration::from_millis(10)).await;
+        if self.read_only.load(SeqCst) {
+            return Err(Away("read-only".to_owned()));
+        }
         self.paused.store(true, SeqCst);
         Ok(())
     }
@@ -49,7 +54,7 @@ async fn j10_no_answer_is_older_than_its_question() {
         let rounds = Arc::clone(&rounds);
         async move { is_paused(&rounds, "a").await }
     });
-    tokio::time::sleep(Duration::from_millis(5)).await;
+    sleep(Duration::from_millis(5)).await;
     directory.paused.store(true, SeqCst);
     assert!(is_paused(&rounds, "a").await, "a query that began before is not shared");
     assert!(!early.await.unwrap());
@@ -78,8 +83,21 @@ async fn j05_a_receiver_that_is_gone_is_known_before_the_pause_is_written() {
         let rounds = Arc::clone(&rounds);
         async move { rounds.pause("a").await }
     });
-    tokio::time::sleep(Duration::from_millis(5)).await;
+    sleep(Duration::from_millis(5)).await;
     assert_eq!((rounds.is_gone("a"), rounds.is_gone("b")), (Some(Gone::Pausing), None));
     pausing.await.unwrap();
+    assert!(matches!(rounds.is_gone("a"), Some(Gone::PausedAt(_))) && is_paused(&rounds, "a").await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn j05_a_pause_that_cannot_be_written_holds_all_the_same_and_is_written_later() {
+    let (rounds, directory) = rounds();
+    directory.read_only.store(true, SeqCst);
+    rounds.pause("a").await;
+    assert_eq!(rounds.is_gone("a"), Some(Gone::Pausing), "nothing is sent to it");
+    sleep(Duration::from_mins(2)).await;
+    assert_eq!(rounds.is_gone("a"), Some(Gone::Pausing));
+    directory.read_only.store(false, SeqCst);
+    sleep(LONGEST_WAIT + Duration::from_secs(1)).await;
     assert!(matches!(rounds.is_gone("a"), Some(Gone::PausedAt(_))) && is_paused(&rounds, "a").await);
 }

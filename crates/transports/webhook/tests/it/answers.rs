@@ -81,7 +81,7 @@ struct Pausing(AtomicBool);
 
 #[async_trait]
 impl AsComposed for Pausing {
-    async fn still_holds(&self, _waited: bool) -> Result<(), Failure> {
+    async fn still_holds(&self) -> Result<(), Failure> {
         if self.0.load(SeqCst) { Err(Failure::new("paused")) } else { Ok(()) }
     }
 
