@@ -244,3 +244,39 @@ impl<'a> Run<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn envelope(row: &str) -> Envelope {
+        let mail = Mail {
+            from: "shop@example.com".to_owned(),
+            to: vec!["ann@example.net".to_owned()],
+            message: "Subject: a\r\n\r\n".into(),
+            rest: None,
+            message_id: "1@example.com".to_owned(),
+            utf8: false,
+            served: Vec::new(),
+            metadata: Vec::new(),
+        };
+        let content = Content::Mail(mail);
+        let (row, dedupe) = (row.to_owned(), row.to_owned());
+        Envelope { row, dedupe, attempt: 1, content, detail: BTreeMap::new() }
+    }
+
+    #[test]
+    fn g1_want_of_descriptors_costs_no_mail_an_attempt() {
+        let batch = [envelope("1"), envelope("2")];
+        let outcomes = |fault| {
+            let mut run = Run::new(&batch);
+            run.no_connection(fault);
+            run.finish()
+        };
+        let free =
+            |outcome: &Outcome| matches!(outcome, Outcome::Deferred(failure) if failure.after.is_some());
+        assert!(outcomes(Fault::Exhausted("no descriptor".to_owned())).iter().all(free));
+        let away = outcomes(Fault::unreachable("refused"));
+        assert!(matches!(&away[0], Outcome::Retryable(failure) if failure.unreachable) && free(&away[1]));
+    }
+}
