@@ -174,6 +174,15 @@ where
     T: FnOnce(Site) -> F,
     F: Future<Output = ()> + Send + 'static,
 {
+    postgres_with(None, test).await;
+}
+
+/// With so many connections.
+pub async fn postgres_with<T, F>(connections: Option<u32>, test: T)
+where
+    T: FnOnce(Site) -> F,
+    F: Future<Output = ()> + Send + 'static,
+{
     let base = variable("POSTRIDER_TEST_POSTGRES");
     let admin = async |statement: String| {
         let mut connection = PgConnection::connect(&base).await.expect("the test server answers");
@@ -184,7 +193,8 @@ where
     let (host, _) = base.rsplit_once('/').expect("the URL names a database");
     let url = format!("{host}/{name}");
     let pool = PgPool::connect(&url).await.expect("the new database");
-    let settings = postrider_store_postgres::Settings::new(&url);
+    let mut settings = postrider_store_postgres::Settings::new(&url);
+    settings.connections = connections.unwrap_or(settings.connections);
     let database = postrider_store_postgres::Database::connect(&settings).expect("settings");
     let jobs = database.migration(contract());
     let mut site = Site::new(Arc::new(database.clone()), jobs, Sql::Postgres(pool.clone())).await;
@@ -201,6 +211,15 @@ where
     T: FnOnce(Site) -> F,
     F: Future<Output = ()> + Send + 'static,
 {
+    mysql_with(None, test).await;
+}
+
+/// With so many connections.
+pub async fn mysql_with<T, F>(connections: Option<u32>, test: T)
+where
+    T: FnOnce(Site) -> F,
+    F: Future<Output = ()> + Send + 'static,
+{
     let base = variable("POSTRIDER_TEST_MYSQL");
     let admin = async |statement: String| {
         let mut connection = MySqlConnection::connect(&base).await.expect("the test server answers");
@@ -211,7 +230,8 @@ where
     let (host, _) = base.rsplit_once('/').expect("the URL names a database");
     let url = format!("{host}/{name}");
     let pool = MySqlPool::connect(&url).await.expect("the new database");
-    let settings = postrider_store_mysql::Settings::new(&url);
+    let mut settings = postrider_store_mysql::Settings::new(&url);
+    settings.connections = connections.unwrap_or(settings.connections);
     let database = postrider_store_mysql::Database::connect(&settings).expect("settings");
     let jobs = database.migration(contract());
     let mut site = Site::new(Arc::new(database.clone()), jobs, Sql::Mysql(pool.clone())).await;

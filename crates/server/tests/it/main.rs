@@ -11,6 +11,7 @@ mod descriptions;
 mod desk;
 mod document;
 mod doors;
+mod forms;
 mod nul;
 mod overview;
 mod refusals;

@@ -6,9 +6,9 @@ use postrider_hub::access::Role;
 use serde_json::{Value, json};
 
 use crate::desk::Desk;
-use crate::routes::job;
+use crate::forms::{assert_complete, forms};
 use crate::site::{Site, on_every_database};
-use crate::walk::{event, subscription};
+use crate::walk::event;
 
 on_every_database!(a_nul_anywhere_in_a_request_is_refused);
 
@@ -49,38 +49,37 @@ fn spoiled(value: &Value) -> Vec<Value> {
 async fn a_nul_anywhere_in_a_request_is_refused(site: &Site) {
     let desk = Desk::new(site);
     let (key, _) = site.key(Role::Admin, &[]).await;
-    let full = job(
-        &json!({"payload": "p", "headers": {"X": "y"}, "metadata": [{"key": "k", "value": "v"}], "source": "s"}),
-    );
-    let mut happened = event("1");
-    happened["data"] = json!({"deep": [{"er": "text"}]});
-    happened["extension"] = json!("x");
-    let account = json!({"code": "a", "name": "A", "description": "d", "clientIds": ["c"], "roles": [{"roleName": "r"}]});
-    for (method, path, body) in [
-        ("POST", "/dispatch-jobs", full.clone()),
-        ("POST", "/dispatch-jobs/batch", json!({"jobs": [full]})),
-        ("POST", "/dispatch-jobs/retry", json!({"code": "c"})),
-        ("POST", "/events", happened.clone()),
-        ("POST", "/events/batch", json!([happened])),
-        ("POST", "/subscriptions", subscription()),
-        ("POST", "/dispatch-pools", json!({"code": "p", "name": "P", "description": "d"})),
-        ("POST", "/service-accounts", account),
-        ("PUT", "/schemas/s", json!({"schema": {"title": "t", "properties": {"a": {"const": "x"}}}})),
-        ("POST", "/api-keys", json!({"name": "n", "role": "viewer", "clientIds": ["c"]})),
-        ("POST", "/emails", json!({"to": ["a@example.net"], "subject": "s", "custom_headers": {"X": "y"}})),
-        ("POST", "/lanes/dispatch_jobs/requeue", json!({"ids": ["a"]})),
-        ("POST", "/lanes/dispatch_jobs/requeue", json!({"state": "ERROR"})),
-    ] {
-        for bad in spoiled(&body) {
-            let answer = desk.send(method, &key, path, &bad).await;
-            assert_eq!(
-                answer.status,
-                422,
-                "{method} {path} {bad}: {}",
-                String::from_utf8_lossy(&answer.bytes)
-            );
+    let forms = forms(&desk, &key).await;
+    assert_complete(&forms);
+    let tables =
+        ["dispatch_jobs", "dispatch_events", "dispatch_pools", "dispatch_subscriptions", "dispatch_schemas"];
+    let mut before = Vec::new();
+    for table in tables {
+        before.push(site.count(table).await);
+    }
+    for form in &forms {
+        let mut whole = vec![form.whole()];
+        if form.operation.starts_with("post /events") && form.path.matches('/').count() < 3 {
+            let mut happened = event("1");
+            happened["data"] = json!({"deep": [{"er": "text"}]});
+            happened["extension"] = json!("x");
+            whole.push((form.wrap)(happened));
+            let mut binary = event("1");
+            binary["data_base64"] = json!("aGk=");
+            whole.push((form.wrap)(binary));
+        }
+        for body in whole {
+            for bad in spoiled(&body) {
+                let answer = form.send(&desk, &key, &bad, false).await;
+                let told = String::from_utf8_lossy(&answer.bytes);
+                assert_eq!(answer.status, 422, "{} {bad}: {told}", form.operation);
+            }
         }
     }
+    let entry = Request::post("/console/login").header("content-type", "application/json");
+    let entry = entry.body(Body::from(json!({"key": NUL}).to_string())).expect("a request");
+    let refused = desk.ask(entry).await;
+    assert!(matches!(refused.status.as_u16(), 401 | 422), "a sign-in: {}", refused.status);
     for path in [
         "/dispatch-jobs/%00",
         "/dispatch-jobs?code=a%00b",
@@ -109,9 +108,7 @@ async fn a_nul_anywhere_in_a_request_is_refused(site: &Site) {
     let mail = Request::post("/api/v1/emails").header("authorization", format!("Bearer {key}"));
     let mail = mail.header("content-type", "message/rfc822").body(Body::from("Subject: a\0\r\n\r\n"));
     desk.ask(mail.expect("a request")).await.problem(422, "body");
-    for table in
-        ["dispatch_jobs", "dispatch_events", "dispatch_pools", "dispatch_subscriptions", "dispatch_schemas"]
-    {
-        assert_eq!(site.count(table).await, 0, "{table}");
+    for (table, count) in tables.into_iter().zip(before) {
+        assert_eq!(site.count(table).await, count, "{table}");
     }
 }

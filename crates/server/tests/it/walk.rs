@@ -49,7 +49,7 @@ fn operations() -> Vec<Operation> {
     use For::{AllButProducers, AllClients, AnyScope};
     use Role::{Admin, Operator, Producer, Viewer};
     let pool = json!({"code": "p", "name": "P"});
-    let account = json!({"code": "a", "name": "A"});
+    let account = json!({"code": "a", "name": "A", "allowedHosts": ["*"]});
     let rows = json!({"ids": [UNKNOWN]});
     let none = Value::Null;
     let all = [
@@ -118,6 +118,17 @@ fn operations() -> Vec<Operation> {
     listed.sort();
     assert_eq!(listed, documented(), "every operation of the document is in the list, and no other");
     all.into()
+}
+
+/// Method and path of every operation that a viewer may not call, and that has something to change.
+pub fn changes_of_others() -> impl Iterator<Item = (String, String)> {
+    let changes = operations()
+        .into_iter()
+        .filter(|operation| operation.method != "get" && operation.role > Role::Viewer);
+    changes.map(|operation| {
+        let path = operation.path.replace("{id}", UNKNOWN).replace("{row}", UNKNOWN);
+        (operation.method.to_uppercase(), path)
+    })
 }
 
 /// `get /events/{id}`, for every operation of the document, sorted.
@@ -195,7 +206,7 @@ async fn things(desk: &Desk, acme: &str) -> Vec<(&'static str, String)> {
         ("/events", event("1")),
         ("/subscriptions", subscription()),
         ("/dispatch-pools", json!({"code": "p", "name": "P"})),
-        ("/service-accounts", json!({"code": "acme.a", "name": "A"})),
+        ("/service-accounts", json!({"code": "acme.a", "name": "A", "allowedHosts": ["*"]})),
         ("/api-keys", json!({"name": "n", "role": "viewer"})),
     ];
     let mut things = Vec::new();
