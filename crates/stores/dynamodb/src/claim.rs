@@ -34,7 +34,7 @@ impl DynamoStore {
         limit: usize,
         taken: &mut Vec<Claimed>,
     ) -> Result<Option<i64>, Error> {
-        let mut walk = self.walk("claim", Some(status));
+        let mut walk = self.claim_walk(status);
         let mut tried = HashSet::new();
         let mut earliest = i64::MAX;
         while taken.len() < limit {

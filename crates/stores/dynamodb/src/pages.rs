@@ -3,7 +3,6 @@
 //! Invariant: a walk is bounded; what it did not see, the next one begins with.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
 use postrider_seams::store::{Class, Error};
@@ -11,11 +10,14 @@ use postrider_seams::store::{Class, Error};
 use crate::record::Record;
 use crate::store::DynamoStore;
 
-/// Records that a page reads: the claim's batch first (25 by default), then twice as many each time, as the index has the
-/// records of all states and a filter finds ours among them.
+/// The largest page of a walk for a census, a check or a sweep: it begins with the claim's batch, and reads twice as many records
+/// each time, as the index has the records of all states and a filter finds ours among them. Pages of a claim stay at the
+/// batch (25 by default), as the specification has it (rule E4).
 const LARGEST_PAGE: i32 = 1600;
 /// Pages of one walk.
 const MOST_PAGES: usize = 50;
+/// Pages of one claim, which are smaller.
+const MOST_CLAIM_PAGES: usize = 200;
 
 /// Where walks stopped, by what they were for.
 #[derive(Debug, Default)]
@@ -42,18 +44,26 @@ pub(crate) struct Walk {
     /// It began in the middle, so it goes on from the start when it comes to the end.
     wraps: bool,
     pages: usize,
+    most_pages: usize,
     size: i32,
+    largest: i32,
     ended: bool,
 }
 
 impl Walk {
     /// Has it seen every record?
     pub(crate) fn saw_all(&self) -> bool {
-        self.ended && self.pages < MOST_PAGES
+        self.ended && self.pages < self.most_pages
     }
 }
 
 impl DynamoStore {
+    /// A walk for a claim: every page has the size of its batch.
+    pub(crate) fn claim_walk(&self, status: &str) -> Walk {
+        let walk = self.walk("claim", Some(status));
+        Walk { largest: walk.size, most_pages: MOST_CLAIM_PAGES, ..walk }
+    }
+
     /// `purpose` keeps the places of different walks over the same state apart.
     pub(crate) fn walk(&self, purpose: &str, status: Option<&str>) -> Walk {
         let name = format!("{purpose} {}", status.unwrap_or_default());
@@ -65,15 +75,11 @@ impl DynamoStore {
             wraps: next.is_some(),
             next,
             pages: 0,
-            size: self.first_page(),
+            most_pages: MOST_PAGES,
+            size: i32::try_from(self.contract.claim.batch).unwrap_or(LARGEST_PAGE).clamp(1, LARGEST_PAGE),
+            largest: LARGEST_PAGE,
             ended: false,
         }
-    }
-
-    /// Where workers meet often each looks at more, to find some that nobody else takes.
-    fn first_page(&self) -> i32 {
-        let batch = i32::try_from(self.contract.claim.batch).unwrap_or(LARGEST_PAGE).clamp(1, LARGEST_PAGE);
-        if self.contended.load(Relaxed) { batch.saturating_mul(4).min(LARGEST_PAGE) } else { batch }
     }
 
     /// The next page's records; `None` at the end. Records whose time to live is over are left out.
@@ -93,11 +99,11 @@ impl DynamoStore {
         };
         walk.here = std::mem::replace(&mut walk.next, next);
         walk.pages += 1;
-        walk.size = (walk.size * 2).min(LARGEST_PAGE);
+        walk.size = (walk.size * 2).min(walk.largest);
         if walk.next.is_none() {
             walk.ended = !std::mem::take(&mut walk.wraps);
         }
-        if walk.pages >= MOST_PAGES && !walk.ended {
+        if walk.pages >= walk.most_pages && !walk.ended {
             walk.ended = true;
             self.stop(walk, false);
         }

@@ -18,6 +18,8 @@ struct Mood {
     refuse: Vec<(&'static str, usize)>,
     /// When each was.
     refused: Vec<Instant>,
+    /// The `Limit` of each ExecuteStatement that reads pages.
+    limits: Vec<i64>,
 }
 
 struct Proxy {
@@ -76,6 +78,9 @@ fn pass_on(stream: TcpStream, behind: &str, mood: &Mutex<Mood>) -> Option<()> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let mut stream = reader.into_inner();
+    if let Some(limit) = serde_json::from_slice::<serde_json::Value>(&body).ok()?["Limit"].as_i64() {
+        mood.lock().unwrap().limits.push(limit);
+    }
     if turned_away(&target, mood) {
         let body =
             r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}"#;
@@ -142,6 +147,18 @@ async fn e04_throttling_is_waited_out_with_jitter_and_each_move_is_made_once() {
     let states: Vec<&String> = seen.as_object().unwrap().keys().collect();
     assert_eq!(states.len(), 4, "_META and one record a state, each made once: {states:?}");
     assert_eq!(seen["_META"]["Attributes"]["Latest"], "READY");
+}
+
+/// Pages of the claim's batch, however many it takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn e04_a_claim_asks_for_pages_of_25() {
+    let mut world = World::new().await;
+    world.boto3("[put(f'e-{n}', 'ACCEPTED' if n % 2 else 'SENT') for n in range(60)]").await;
+    let (proxy, store) = open(&mut world, Duration::from_mins(10)).await;
+    let claimed = claim(&store, 100).await;
+    assert_eq!(claimed.len(), 30);
+    let limits = proxy.mood.lock().unwrap().limits.clone();
+    assert!(limits.len() > 2 && limits.iter().all(|limit| *limit == 25), "{limits:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
