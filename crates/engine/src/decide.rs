@@ -10,7 +10,10 @@ use crate::recipients::{self, Mixed};
 use crate::runner::Runner;
 
 /// The longest reason that is stored (rule G7).
-const REASON_LIMIT: usize = 1000;
+pub(crate) const REASON_LIMIT: usize = 1000;
+
+/// The longest one that names recipients (rule M9): those of a mail to a few hundred fit.
+const MIXED_LIMIT: usize = 16_000;
 
 /// Decides one row's next move. `envelope` is absent where the row could not be composed.
 pub(crate) fn ended(runner: &Runner, held: HeldRow, envelope: Option<Envelope>, outcome: Outcome) -> Ended {
@@ -24,6 +27,9 @@ pub(crate) fn ended(runner: &Runner, held: HeldRow, envelope: Option<Envelope>, 
     };
     recipients::remember(&held.row, mixed.as_ref(), &mut detail);
     log(runner, &held, decision.transition, reason.as_deref());
+    // The log has the whole list, however long.
+    let reason =
+        reason.map(|reason| compact(&reason, if mixed.is_some() { MIXED_LIMIT } else { REASON_LIMIT }));
     // A delivery to all leaves no error behind, and what was never tried has nothing to report.
     let keeps_reason = match decision.transition {
         Transition::Delivered => mixed.is_some(),
@@ -51,24 +57,39 @@ pub(crate) fn transition(runner: &Runner, held: &HeldRow, outcome: &Outcome) -> 
 fn decision(runner: &Runner, held: &HeldRow, outcome: &Outcome, chance: f64) -> Decision {
     let (stage, counters, verdict) = (runner.stage(), &held.row.counters, outcome.verdict());
     let decision = stage.decide(counters, verdict, chance);
-    let forgotten = verdict.partly
-        && decision.transition == Transition::Retry
-        && !runner.store.capabilities().recipient_results;
-    if forgotten {
+    let forgotten = match decision.transition {
+        Transition::Retry => verdict.partly,
+        Transition::Delivered => does_not_fit(outcome),
+        _ => false,
+    };
+    if forgotten && !runner.store.capabilities().recipient_results {
         return stage.decide(counters, Verdict { got: Got::Rejected, after: None, partly: false }, chance);
     }
     decision
 }
 
+/// Are there more recipients without the mail than the row's reason can name?
+fn does_not_fit(outcome: &Outcome) -> bool {
+    let detail = match outcome {
+        Outcome::Delivered(receipt) => &receipt.detail,
+        other => match other.failure() {
+            Some(failure) => &failure.detail,
+            None => return false,
+        },
+    };
+    recipients::mixed(detail).is_some_and(|mixed| mixed.reason().len() > MIXED_LIMIT)
+}
+
 /// What a row says of a mail that did not reach all its recipients: once it ends, each of them is named.
 fn said(transition: Transition, reason: Option<String>, mixed: &Mixed) -> Option<String> {
     match (transition, reason) {
-        (Transition::Delivered, _) => Some(compact(&mixed.reason())),
+        (Transition::Delivered, _) => Some(mixed.reason()),
+        (Transition::Dead | Transition::Rejected | Transition::Skipped, None) => Some(mixed.reason()),
         (Transition::Dead | Transition::Rejected | Transition::Skipped, Some(reason)) => {
             if mixed.somebody_has_it() {
-                Some(compact(&format!("{reason}; {}", mixed.reason())))
+                Some(format!("{reason}; {}", mixed.reason()))
             } else if mixed.is_about_one_of_several(&reason) {
-                Some(compact(&mixed.reason()))
+                Some(mixed.reason())
             } else {
                 Some(reason)
             }
@@ -106,7 +127,7 @@ fn words(outcome: Outcome) -> (Option<String>, Option<String>, Detail) {
 
 /// Every contract finds `$outcome.code`, `message` and `retry_after`, whether the target's transport says them or not.
 fn told(failure: Failure, code: &str) -> (Option<String>, Option<String>, Detail) {
-    let (reason, mut detail) = (compact(&failure.reason), failure.detail);
+    let (reason, mut detail) = (compact(&failure.reason, REASON_LIMIT), failure.detail);
     let code = if failure.unreachable { "network_error" } else { code };
     let code = detail.get("class").cloned().unwrap_or_else(|| Value::Text(code.to_owned()));
     detail.entry("code".to_owned()).or_insert(code);
@@ -119,11 +140,11 @@ fn told(failure: Failure, code: &str) -> (Option<String>, Option<String>, Detail
 }
 
 /// One line, no control characters, cut at a character: fit for any column of any database.
-pub(crate) fn compact(text: &str) -> String {
-    let mut words = String::with_capacity(text.len().min(REASON_LIMIT));
+pub(crate) fn compact(text: &str, limit: usize) -> String {
+    let mut words = String::with_capacity(text.len().min(limit));
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
-        if words.len() + word.len() + 1 > REASON_LIMIT {
-            let room = REASON_LIMIT.saturating_sub(words.len() + 1);
+        if words.len() + word.len() + 1 > limit {
+            let room = limit.saturating_sub(words.len() + 1);
             let cut = (0..=room.min(word.len())).rev().find(|&at| word.is_char_boundary(at)).unwrap_or(0);
             words.push_str(&word[..cut]);
             words.push('…');

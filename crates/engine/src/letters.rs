@@ -8,7 +8,7 @@ use postrider_contract::Transition;
 use postrider_seams::{Envelope, Outcome};
 
 use crate::batch::HeldRow;
-use crate::decide::{self, compact};
+use crate::decide::{self, REASON_LIMIT, compact};
 use crate::deliverer::send;
 use crate::runner::Runner;
 
@@ -27,7 +27,9 @@ pub(crate) async fn publish(
         if !ends {
             continue;
         }
-        if let Some(letter) = runner.lane.composer.dead_letter(envelope, &compact(&failure.reason)) {
+        if let Some(letter) =
+            runner.lane.composer.dead_letter(envelope, &compact(&failure.reason, REASON_LIMIT))
+        {
             places.push(place);
             letters.push(letter);
         }
