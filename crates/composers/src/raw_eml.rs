@@ -188,7 +188,8 @@ fn compose(settings: &Settings, row: &Claimed) -> Result<Envelope, Reason> {
     }
     let from = settings.bounces.as_ref().map_or(found.from, |bounces| bounces.as_str().to_owned());
     let earlier = fields.get(RESULTS).as_text().filter(|text| !text.is_empty());
-    let chosen = recipients::choose(found.to, recipients::earlier(earlier).map_err(Reason::Remembered)?);
+    let earlier = recipients::earlier(earlier, &found.to).map_err(Reason::Remembered)?;
+    let chosen = recipients::choose(found.to, earlier);
     if chosen.now.is_empty() {
         return Err(Reason::AllServed);
     }

@@ -1,5 +1,7 @@
 //! Who gets the mail this time (rule M9): everyone once, but nobody who has it already.
 
+use std::collections::HashSet;
+
 use postrider_seams::envelope::{Recipient, RecipientResult};
 
 #[derive(Debug, Default)]
@@ -41,7 +43,49 @@ pub(crate) fn needs_utf8(address: &str) -> bool {
     address.rsplit_once('@').is_some_and(|(local, _)| !local.is_ascii())
 }
 
-/// What an earlier attempt wrote of each recipient, as a JSON list.
-pub(crate) fn earlier(json: Option<&str>) -> Result<Vec<Recipient>, serde_json::Error> {
-    json.map_or_else(|| Ok(Vec::new()), serde_json::from_str)
+/// What is kept beside the table.
+#[derive(serde::Deserialize)]
+struct Kept {
+    recipients: Vec<Recipient>,
+}
+
+/// What an earlier attempt wrote of each recipient: a JSON list in the row itself, or an object that is kept beside the table.
+/// The latter counts only if it is about the same recipients: else it is of a deleted row whose id was given to this one,
+/// or the row was changed, and everybody is sent to.
+pub(crate) fn earlier(json: Option<&str>, all: &[String]) -> Result<Vec<Recipient>, serde_json::Error> {
+    match json {
+        None => Ok(Vec::new()),
+        Some(list) if !list.trim_start().starts_with('{') => serde_json::from_str(list),
+        Some(object) => {
+            let kept = serde_json::from_str::<Kept>(object)?.recipients;
+            let known: HashSet<&str> = kept.iter().map(|one| one.address.as_str()).collect();
+            let same = known == all.iter().map(String::as_str).collect();
+            Ok(if same { kept } else { Vec::new() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m09_what_is_remembered_of_other_recipients_does_not_count() {
+        let all = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let list = r#"[{"address":"a@x","result":"accepted"},{"address":"b@x","result":"deferred"}]"#;
+        let kept = format!(r#"{{"recipients":{list}}}"#);
+        for (json, to, expected) in [
+            (list, &["a@x", "b@x"][..], &["b@x"][..]),
+            (list, &["a@x", "c@x"], &["c@x"]),
+            (kept.as_str(), &["b@x", "a@x"], &["b@x"]),
+            (kept.as_str(), &["a@x", "c@x"], &["a@x", "c@x"]),
+            (kept.as_str(), &["a@x", "b@x", "c@x"], &["a@x", "b@x", "c@x"]),
+            (kept.as_str(), &["a@x"], &["a@x"]),
+        ] {
+            let to = all(to);
+            let chosen = choose(to.clone(), earlier(Some(json), &to).unwrap());
+            assert_eq!(chosen.now, expected, "{json} {to:?}");
+        }
+        assert!(earlier(Some(r#"{"recipients":1}"#), &[]).is_err());
+    }
 }

@@ -60,12 +60,14 @@ impl Mixed {
 }
 
 /// Adds what the store must remember to what it is given with the move: who fared how, where that differs, or where it has
-/// remembered something of this row before.
+/// remembered something of this row before. In an object, so that it is told from a column of the row's own: what is kept
+/// beside the table may be about a row that is gone and whose id was given away again.
 pub(crate) fn remember(row: &Claimed, mixed: Option<&Mixed>, detail: &mut Detail) {
     let before = row.fields.as_ref().is_some_and(|fields| *fields.get(RESULTS) != Value::Null);
     if (before || mixed.is_some_and(Mixed::differ))
-        && let Some(recipients) = detail.get("recipients").cloned()
+        && let Some(recipients) = detail.get("recipients").and_then(Value::as_text)
     {
-        detail.insert(REMEMBERED.to_owned(), recipients);
+        let kept = format!(r#"{{"recipients":{recipients}}}"#);
+        detail.insert(REMEMBERED.to_owned(), Value::Text(kept));
     }
 }

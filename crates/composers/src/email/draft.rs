@@ -102,7 +102,7 @@ fn chosen(fields: &Fields, lists: [&[Mailbox]; 3], limit: usize) -> Result<Recip
     if all.len() > limit {
         return Err(Reason::ManyRecipients { found: all.len(), limit });
     }
-    let earlier = recipients::earlier(fields::json(fields, RESULTS)?)
+    let earlier = recipients::earlier(fields::json(fields, RESULTS)?, &all)
         .map_err(|error| Reason::Json { field: RESULTS, problem: error.to_string() })?;
     let chosen = recipients::choose(all, earlier);
     if chosen.now.is_empty() { Err(Reason::AllServed) } else { Ok(chosen) }

@@ -203,7 +203,7 @@ impl<'a> Run<'a> {
     }
 
     /// The results of all recipients who are known, and where some are settled, the others as waiting.
-    fn everyone(&self, index: usize, reason: &str) -> Vec<Recipient> {
+    pub(crate) fn everyone(&self, index: usize, reason: &str) -> Vec<Recipient> {
         let (mut all, left) = self.standing(index);
         if !all.is_empty() {
             let result = RecipientResult::Deferred;

@@ -80,7 +80,8 @@ impl<'a> Session<'_, 'a> {
                 Ok(needs) => needs,
                 Err(reason) => {
                     self.run.begin();
-                    self.run.settle(index, outcome::invalid(mail, &self.run.standing(index).0, reason));
+                    let outcome = outcome::invalid(mail, &self.run.everyone(index, &reason), reason);
+                    self.run.settle(index, outcome);
                     continue;
                 }
             };
