@@ -83,8 +83,8 @@ fn does_not_fit(outcome: &Outcome) -> bool {
 /// What a row says of a mail that did not reach all its recipients: once it ends, each of them is named.
 fn said(transition: Transition, reason: Option<String>, mixed: &Mixed) -> Option<String> {
     match (transition, reason) {
-        (Transition::Delivered, _) => Some(mixed.reason()),
-        (Transition::Dead | Transition::Rejected | Transition::Skipped, None) => Some(mixed.reason()),
+        (Transition::Delivered, _)
+        | (Transition::Dead | Transition::Rejected | Transition::Skipped, None) => Some(mixed.reason()),
         (Transition::Dead | Transition::Rejected | Transition::Skipped, Some(reason)) => {
             if mixed.somebody_has_it() {
                 Some(format!("{reason}; {}", mixed.reason()))
