@@ -13,9 +13,9 @@ use RecipientResult::{Accepted, Deferred};
 /// Where a [`Counting`] relay says that there are too many.
 #[derive(Clone, Copy, PartialEq)]
 enum Complains {
-    AtRcpt,
-    AtData,
-    AtTheDot,
+    Rcpt,
+    Data,
+    Dot,
 }
 
 /// A relay that accepts `most` recipients at a time, and counts what it was given.
@@ -56,7 +56,7 @@ impl Counting {
             let answer = match line {
                 "." if in_text => {
                     in_text = false;
-                    if too_many(Complains::AtTheDot, to.len()) {
+                    if too_many(Complains::Dot, to.len()) {
                         to.clear();
                         "452 4.5.3 too many recipients"
                     } else {
@@ -67,7 +67,7 @@ impl Counting {
                 }
                 _ if in_text => continue,
                 "DATA" if to.is_empty() => "503 5.5.1 no recipients",
-                "DATA" if too_many(Complains::AtData, to.len()) => "552 5.5.3 too many recipients",
+                "DATA" if too_many(Complains::Data, to.len()) => "552 5.5.3 too many recipients",
                 "DATA" => {
                     in_text = true;
                     "354 go"
@@ -75,7 +75,7 @@ impl Counting {
                 _ if line.starts_with("EHLO") && self.pipelining => "250-relay.test\r\n250 PIPELINING",
                 _ if line.starts_with("EHLO") => "250 relay.test",
                 _ if line.starts_with("MAIL") && carried >= self.closes_after => "421 4.7.0 enough for now",
-                _ if line.starts_with("RCPT") && too_many(Complains::AtRcpt, to.len() + 1) => {
+                _ if line.starts_with("RCPT") && too_many(Complains::Rcpt, to.len() + 1) => {
                     "452 4.5.3 too many recipients"
                 }
                 _ if line.starts_with("RCPT") => {
@@ -115,14 +115,14 @@ async fn transactions(relay: &Counting, count: usize) -> Vec<usize> {
 #[tokio::test]
 async fn m09_a_thousand_recipients_at_a_relay_that_takes_a_hundred_are_ten_transactions_of_one_try() {
     for pipelining in [true, false] {
-        let relay = counting(100, Complains::AtRcpt, pipelining);
+        let relay = counting(100, Complains::Rcpt, pipelining);
         assert_eq!(transactions(&relay, 1000).await, [100; 10], "pipelining: {pipelining}");
     }
 }
 
 #[tokio::test]
 async fn m09_too_many_recipients_at_data_or_the_final_dot_are_halved_within_the_same_try() {
-    for complains in [Complains::AtData, Complains::AtTheDot] {
+    for complains in [Complains::Data, Complains::Dot] {
         for pipelining in [true, false] {
             let relay = counting(3, complains, pipelining);
             let sizes = transactions(&relay, 10).await;
@@ -135,7 +135,7 @@ async fn m09_too_many_recipients_at_data_or_the_final_dot_are_halved_within_the_
 /// A new connection need not find out again what the relay has said.
 #[tokio::test]
 async fn m09_what_a_relay_said_of_its_room_outlives_the_connection() {
-    let relay = Counting { closes_after: 2, ..counting(100, Complains::AtRcpt, true) };
+    let relay = Counting { closes_after: 2, ..counting(100, Complains::Rcpt, true) };
     assert_eq!(transactions(&relay, 1000).await, [100; 10]);
 }
 
