@@ -11,6 +11,8 @@ use super::reliable::ReliableSettings;
 use super::secret::References;
 use crate::wiring::{StoreKind, TransportKind, transport_mistakes};
 
+const ONLY_POSTGRES: &str = "is for PostgreSQL alone";
+
 /// A database to connect to.
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
@@ -44,7 +46,7 @@ impl StoreSettings {
         let url = reader.secret("url", References::All);
         let url = reader.required("url", url, "url = \"postgres://user@host/database\" (or mysql:, sqlite:)");
         let password = reader.secret("password", References::All).map(|found| found.value);
-        let listen_url = reader.secret("listen_url", References::All).map(|found| found.value);
+        let listen_url = reader.secret("listen_url", References::All);
         let connections = reader.count("connections", 2..=200);
         let timeout = reader.duration("timeout", Duration::from_secs(1)..=Duration::from_mins(10));
         let pooler = pooler(&mut reader);
@@ -55,8 +57,19 @@ impl StoreSettings {
         if let (Some(found), Some(kind)) = (&pooler, kind)
             && kind != StoreKind::Postgres
         {
-            reader.wrong_at(found.place.clone(), reader.key("pooler"), "is for PostgreSQL alone");
+            reader.wrong_at(found.place.clone(), reader.key("pooler"), ONLY_POSTGRES);
         }
+        if let (Some(found), Some(kind)) = (&listen_url, kind)
+            && kind != StoreKind::Postgres
+        {
+            reader.wrong_at(found.place.clone(), reader.key("listen_url"), ONLY_POSTGRES);
+        }
+        let without_server = kind.is_some_and(|kind| matches!(kind, StoreKind::Sqlite | StoreKind::DynamoDb));
+        let set = [("connections", connections.is_some()), ("timeout", timeout.is_some())];
+        for (key, _) in set.into_iter().filter(|(_, set)| *set && without_server) {
+            reader.wrong_at(reader.place().clone(), reader.key(key), "is for PostgreSQL and MySQL alone");
+        }
+        let listen_url = listen_url.map(|found| found.value);
         let pooler = pooler.map(|found| found.value);
         reader.finish();
         Some(Self { name, kind: kind?, url: whole?, listen_url, connections, timeout, pooler })

@@ -5,6 +5,8 @@
 //! here, and every key that is here is read; tests hold both.
 
 #[cfg(test)]
+mod effects;
+#[cfg(test)]
 mod tests;
 
 use std::fmt::Write as _;

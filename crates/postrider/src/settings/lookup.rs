@@ -185,7 +185,10 @@ impl Search<'_> {
             let (outside, problems) = contract.outside(ENVIRONMENT, self.context.variable);
             problems.iter().for_each(note);
             let contract = Contract::parse_with(&file, &text, &[over, outside.layer])?;
-            message::verify(&contract, &file).iter().for_each(note);
+            message::verify(&contract, &file)
+                .iter()
+                .map(|problem| placed(problem, lane))
+                .for_each(|one| note(&one));
             Ok(problems.is_empty().then_some((contract, outside.lane)))
         });
         read.map_err(|problems| problems.iter().for_each(note)).ok().flatten()
@@ -252,6 +255,18 @@ fn mistake(problem: &Problem, lane: &RawLane) -> Mistake {
         None => overridden(&lane.overrides, &lane.name, &problem.key).unwrap_or_else(|| lane.place.clone()),
     };
     Mistake { place, key: problem.key.clone(), text }
+}
+
+/// A composer's complaint knows the contract's keys alone: the lane's own where the lane says so, else with the contract's
+/// file.
+fn placed(problem: &Problem, lane: &RawLane) -> Problem {
+    let mut placed = problem.clone();
+    if lane.overrides.place(&problem.key).is_some() {
+        placed.key = format!("lanes.{}.{}", lane.name, problem.key);
+    } else {
+        placed.what = format!("{} (contract {})", problem.what, problem.origin);
+    }
+    placed
 }
 
 fn overridden(overrides: &Overrides, lane: &str, key: &str) -> Option<Place> {

@@ -65,6 +65,11 @@ impl QueueSettings {
         let subject = reader.text("subject").map(|found| found.value);
         let consumer = reader.text("consumer").map(|found| found.value);
         let patience = reader.duration("patience", Duration::from_secs(5)..=Duration::from_hours(12));
+        if patience.is_some() && kind == Some(QueueKind::Amqp) {
+            let text =
+                "`patience` is for NATS and SQS: an AMQP broker hands a pointer on when its channel closes";
+            reader.wrong(text);
+        }
         let timeouts = Duration::from_millis(100)..=Duration::from_secs(30);
         let publish_timeout = reader.duration("publish_timeout", timeouts);
         let user = reader.text("user").map(|found| Secret::new(found.value));

@@ -295,3 +295,37 @@ fn n9_several_senders_are_one_transport() {
     let none = mistakes(&format!("[transports.mail]\nurl = \"reliable:\"\n{named}"), &[]);
     assert!(none.contains("`senders` is missing"), "{none}");
 }
+
+#[test]
+fn a_field_that_the_composer_does_not_read_is_a_mistake_at_the_lanes_line() {
+    let text = format!("{GOOD}[lanes.mail.message]\nbody = \"body_text?\"\n");
+    let told = mistakes(&text, &[]);
+    assert!(told.starts_with(":9: lanes.mail.message.body: is not read by the composer;"), "{told}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let lacking = Contract::builtin("outbox").unwrap().replace("payload = ", "# payload = ");
+    std::fs::write(folder.path().join("mine.toml"), lacking).unwrap();
+    let text = GOOD.replace("mail_outbox", "./mine.toml").replace("smtp://127.0.0.1:25", "file:outbox");
+    std::fs::write(folder.path().join("postrider.toml"), text).unwrap();
+    let told = load_in(folder.path(), &[]).unwrap_err().to_string();
+    assert!(
+        told.contains("mine.toml") && told.contains("message.payload: is required by the composer"),
+        "{told}"
+    );
+}
+
+#[test]
+fn keys_that_a_store_or_queue_has_no_use_for_are_refused() {
+    let text = GOOD
+        .replace("app.db\"", "app.db\"\nconnections = 4\ntimeout = \"3s\"\nlisten_url = \"postgres://x/y\"");
+    let told = mistakes(&text, &[]);
+    for key in
+        ["connections: is for PostgreSQL and MySQL alone", "timeout: is for PostgreSQL and MySQL alone"]
+    {
+        assert!(told.contains(&format!("stores.main.{key}")), "{told}");
+    }
+    assert!(told.contains("stores.main.listen_url: is for PostgreSQL alone"), "{told}");
+    let queue = "[queues.jobs]\nurl = \"amqp://127.0.0.1/\"\nqueue = \"jobs\"\npatience = \"1m\"\n";
+    let told = mistakes(&format!("{GOOD}{queue}"), &[]);
+    assert!(told.contains("`patience` is for NATS and SQS"), "{told}");
+}

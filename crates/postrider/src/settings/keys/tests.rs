@@ -4,6 +4,8 @@ use std::path::Path;
 use super::*;
 use crate::settings::{Mistakes, Settings, Sources, reader};
 
+const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const OTHER_SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 const SHIPPED: &str = "packaging/postrider.toml";
 
 fn checked_in(file: &str) -> String {
@@ -12,14 +14,19 @@ fn checked_in(file: &str) -> String {
 }
 
 /// Every secret and file that the examples name is there.
-fn load(text: &str) -> Result<Settings, Mistakes> {
+pub(super) fn load(text: &str) -> Result<Settings, Mistakes> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("postrider.toml"), text).unwrap();
     std::fs::write(folder.path().join("dkim.pem"), include_str!("../../../../mail/tests/dkim/ed25519.pem"))
         .unwrap();
-    std::fs::create_dir(folder.path().join("templates")).unwrap();
+    std::fs::write(folder.path().join("dkim2.pem"), include_str!("../../../../mail/tests/dkim/rsa.pem"))
+        .unwrap();
+    for name in ["templates", "templates2"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+    }
     let names = text.split("env://").skip(1).filter_map(|rest| rest.split(['"', ' ', ',']).next());
-    let variables = names.map(|name| (name.to_owned(), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned()));
+    let secret = |name: &str| if name.starts_with("OTHER_") { OTHER_SECRET } else { SECRET };
+    let variables = names.map(|name| (name.to_owned(), secret(name).to_owned()));
     let variables = variables.collect();
     Settings::load(&Sources { config: None, folder: folder.path().to_owned(), variables })
 }
