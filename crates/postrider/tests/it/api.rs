@@ -13,7 +13,7 @@ use crate::shop::{Running, SQLITE, Shop, eventually};
 
 const WITH_API: &str = "[server]\napi = \"main\"\nmetrics = \"key\"\n";
 
-fn asked(running: &Running, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
+pub fn asked(running: &Running, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let mut stream = std::net::TcpStream::connect(running.address()).unwrap();
     write!(

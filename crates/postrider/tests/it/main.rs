@@ -19,6 +19,7 @@ mod outage;
 mod outbox;
 mod own_table;
 mod packaging;
+mod pooler;
 mod pools;
 mod prisma;
 mod queues;

@@ -27,7 +27,7 @@ sweep = "200ms"
 "#;
 
 /// A receiver that answers each request with the status that its path names; hands out what it was sent.
-fn receiver() -> (String, Receiver<String>) {
+pub fn receiver() -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (sender, received) = channel();
