@@ -34,8 +34,6 @@ pub struct Settings {
     pub url: String,
     /// Connections at most.
     pub connections: u32,
-    /// This worker's id: unique per start.
-    pub instance: String,
     /// The longest wait for a connection.
     pub acquire_timeout: Duration,
     /// The longest wait for an answer, of calls that move rows. Maintenance and inspection have [`PATIENT`] times as long.
@@ -53,7 +51,6 @@ impl Settings {
         Self {
             url: url.into(),
             connections: 8,
-            instance: bind::instance_id(),
             acquire_timeout: Duration::from_secs(5),
             timeout: Duration::from_secs(8),
         }
@@ -65,7 +62,6 @@ impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")
             .field("connections", &self.connections)
-            .field("instance", &self.instance)
             .field("acquire_timeout", &self.acquire_timeout)
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
@@ -76,6 +72,7 @@ impl fmt::Debug for Settings {
 #[derive(Clone)]
 pub struct Database {
     pub(crate) pool: Pool<Connector>,
+    /// The worker's id, one for each table that is opened: it tells the rows of one lane from those of another.
     pub(crate) instance: Arc<str>,
     pub(crate) place: Place,
     /// The longest wait for an answer.
@@ -100,7 +97,7 @@ impl Database {
             idle: Some(Duration::from_mins(10)),
         };
         let pool = Pool::new(Connector::new(options, deadline, patience), limits);
-        let instance = Arc::from(settings.instance.as_str());
+        let instance = bind::instance_id().into();
         Ok(Self { pool, instance, place, deadline, patience, connections })
     }
 
@@ -117,7 +114,8 @@ impl Database {
             Error::new(Class::Misconfigured, text)
         })?;
         let migration = Migration::new(self.clone(), contract);
-        Ok(Arc::new(SqlStore(MysqlTable { database: self.clone(), opened, migration })))
+        let database = Self { instance: bind::instance_id().into(), ..self.clone() };
+        Ok(Arc::new(SqlStore(MysqlTable { database, opened, migration })))
     }
 
     /// Opens a contract for `migrate`, whether its table is there or not.
@@ -128,11 +126,6 @@ impl Database {
     /// Connections that this database may have at once.
     pub fn connections(&self) -> u32 {
         self.connections
-    }
-
-    /// This worker's id.
-    pub fn instance(&self) -> &str {
-        &self.instance
     }
 
     /// Gives the connections back. What runs on them ends first.

@@ -35,8 +35,6 @@ pub struct Settings {
     pub listen_url: Option<String>,
     /// Connections at most; one more per lane listens where a notification trigger is there.
     pub connections: u32,
-    /// This worker's id: unique per start.
-    pub instance: String,
     /// The longest wait for a connection.
     pub acquire_timeout: Duration,
     /// The longest wait for an answer, of calls that move rows. Maintenance and inspection have [`PATIENT`] times as long.
@@ -57,7 +55,6 @@ impl Settings {
             url: url.into(),
             listen_url: None,
             connections: 8,
-            instance: bind::instance_id(),
             acquire_timeout: Duration::from_secs(5),
             timeout: Duration::from_secs(8),
             pooler: None,
@@ -70,7 +67,6 @@ impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")
             .field("connections", &self.connections)
-            .field("instance", &self.instance)
             .field("acquire_timeout", &self.acquire_timeout)
             .field("timeout", &self.timeout)
             .field("pooler", &self.pooler)
@@ -84,6 +80,7 @@ pub struct Database {
     pub(crate) pool: Pool<Connector>,
     /// A way past a pooler, for LISTEN.
     pub(crate) listen: Option<PgConnectOptions>,
+    /// The worker's id, one for each table that is opened: it tells the rows of one lane from those of another.
     pub(crate) instance: Arc<str>,
     pub(crate) place: Place,
     /// The longest wait for an answer.
@@ -111,7 +108,7 @@ impl Database {
             lifetime: Some(Duration::from_mins(30)),
             idle: Some(Duration::from_mins(10)),
         };
-        let instance = Arc::from(settings.instance.as_str());
+        let instance = bind::instance_id().into();
         let pool = Pool::new(connector, limits);
         Ok(Self { pool, listen, instance, place, deadline, patience, connections })
     }
@@ -131,7 +128,8 @@ impl Database {
             .map_err(|what| self.misfit(lane, &what))?;
         let waker = Waker::new(self, &opened.contract).await?;
         let migration = Migration::new(self.clone(), contract);
-        Ok(Arc::new(SqlStore(PostgresTable { database: self.clone(), opened, waker, migration })))
+        let database = Self { instance: bind::instance_id().into(), ..self.clone() };
+        Ok(Arc::new(SqlStore(PostgresTable { database, opened, waker, migration })))
     }
 
     /// Opens a contract for `migrate`, whether its table is there or not.
@@ -142,11 +140,6 @@ impl Database {
     /// Connections that this database may have at once.
     pub fn connections(&self) -> u32 {
         self.connections
-    }
-
-    /// This worker's id.
-    pub fn instance(&self) -> &str {
-        &self.instance
     }
 
     /// Gives the connections back. What runs on them ends first.

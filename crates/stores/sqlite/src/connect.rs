@@ -32,8 +32,6 @@ pub struct Settings {
     pub url: String,
     /// Make the file (readable by its owner only) where it is missing.
     pub create: bool,
-    /// This worker's id: unique per start.
-    pub instance: String,
     /// How long to wait for another process's lock before the engine hears of it.
     pub patience: Duration,
     /// Does a commit reach the disk before it is answered? Without it a power cut (not a crash of the process) can
@@ -43,13 +41,7 @@ pub struct Settings {
 
 impl Settings {
     pub fn new(url: impl Into<String>) -> Self {
-        Self {
-            url: url.into(),
-            create: false,
-            instance: bind::instance_id(),
-            patience: Duration::from_secs(30),
-            durable: true,
-        }
+        Self { url: url.into(), create: false, patience: Duration::from_secs(30), durable: true }
     }
 }
 
@@ -59,6 +51,7 @@ pub struct Database {
     pub(crate) writer: Pool<Connector>,
     pub(crate) readers: Pool<Connector>,
     pub(crate) watch: Arc<Watch>,
+    /// The worker's id, one for each table that is opened: it tells the rows of one lane from those of another.
     pub(crate) instance: Arc<str>,
     pub(crate) place: Place,
     pub(crate) file: Arc<Path>,
@@ -94,7 +87,7 @@ impl Database {
             writer: pool(1, writing),
             readers: pool(4, reading.clone()),
             watch: Watch::new(pool(1, reading)),
-            instance: Arc::from(settings.instance.as_str()),
+            instance: bind::instance_id().into(),
             place,
             file,
             patience: settings.patience,
@@ -114,17 +107,13 @@ impl Database {
         })?;
         let migration = Migration::new(self.clone(), contract);
         let waker = Waker::new(Arc::clone(&self.watch));
-        Ok(Arc::new(SqlStore(SqliteTable { database: self.clone(), opened, waker, migration })))
+        let database = Self { instance: bind::instance_id().into(), ..self.clone() };
+        Ok(Arc::new(SqlStore(SqliteTable { database, opened, waker, migration })))
     }
 
     /// Opens a contract for `migrate`, whether its table is there or not.
     pub fn migration(&self, contract: Contract) -> Arc<Migration> {
         Arc::new(Migration::new(self.clone(), contract))
-    }
-
-    /// This worker's id.
-    pub fn instance(&self) -> &str {
-        &self.instance
     }
 
     /// Closes the file. What runs on it ends first.

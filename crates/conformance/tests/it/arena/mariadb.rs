@@ -118,8 +118,8 @@ impl Arena for MariaDbArena {
         Kind::MariaDb
     }
 
-    async fn open(&self, worker: &str) -> Arc<dyn Backend> {
-        let settings = Settings { instance: worker.to_owned(), connections: 2, ..Settings::new(&self.url) };
+    async fn open(&self, _worker: &str) -> Arc<dyn Backend> {
+        let settings = Settings { connections: 2, ..Settings::new(&self.url) };
         let database = Database::connect(&settings).expect("the address is right");
         let stage = &self.subject.stage().name;
         database.open(self.subject.contract.clone(), stage, "law").await.expect("the table is there")

@@ -113,9 +113,8 @@ impl Arena for SqliteArena {
         Kind::Sqlite
     }
 
-    async fn open(&self, worker: &str) -> Arc<dyn Backend> {
-        let settings = Settings { instance: worker.to_owned(), ..settings(&self.url) };
-        let database = Database::connect(&settings).expect("the address is right");
+    async fn open(&self, _worker: &str) -> Arc<dyn Backend> {
+        let database = Database::connect(&settings(&self.url)).expect("the address is right");
         let stage = &self.subject.stage().name;
         database.open(self.subject.contract.clone(), stage, "law").await.expect("the table is there")
     }
