@@ -51,7 +51,7 @@ pub use nats::Nats;
 pub use outsider::Outsider;
 pub use pgbouncer::{PgBouncer, PoolMode};
 pub use postgres::Postgres;
-pub use proxy::{NewConnections, Proxy};
+pub use proxy::{LostAnswer, NewConnections, Proxy};
 pub use rabbitmq::RabbitMq;
 pub use server::Durability;
 pub use smtp::{SmtpOptions, SmtpServer, SmtpSink, Tls};

@@ -16,8 +16,10 @@ use crate::error::{Error, Result};
 use crate::server;
 
 mod link;
+mod losses;
 
 use link::{Link, reset};
+use losses::Losses;
 
 /// What happens to a connection that a client opens from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +29,15 @@ pub enum NewConnections {
     BlackHole,
     /// Nobody listens on the port: "connection refused".
     Refuse,
+}
+
+/// An answer that never arrives: the connection is cut instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LostAnswer {
+    /// The answer to a request with these bytes in it, which reaches the server.
+    To(&'static [u8]),
+    /// An answer with these bytes in it.
+    With(&'static [u8]),
 }
 
 /// Forwards connections on a private port to a target. Dropped, it resets all of them and frees the port.
@@ -48,6 +59,7 @@ struct State {
     target: SocketAddr,
     mode: NewConnections,
     delay: Duration,
+    losses: Arc<Losses>,
     links: Vec<Arc<Link>>,
     accepted: usize,
     listening: bool,
@@ -75,6 +87,7 @@ impl Proxy {
             target,
             mode: NewConnections::Forward,
             delay: Duration::ZERO,
+            losses: Arc::default(),
             links: Vec::new(),
             accepted: 0,
             listening: true,
@@ -159,6 +172,16 @@ impl Proxy {
         }
     }
 
+    /// Loses the next so many such answers, on any connection.
+    pub fn lose_answers(&self, answer: LostAnswer, times: usize) {
+        self.shared.state().losses.expect(answer, times);
+    }
+
+    /// How many of them are still to be lost.
+    pub fn answers_to_lose(&self) -> usize {
+        self.shared.state().losses.left()
+    }
+
     /// How many connections were accepted since the start.
     pub fn accepted(&self) -> usize {
         self.shared.state().accepted
@@ -225,7 +248,7 @@ fn admit(shared: &Arc<Shared>, client: TcpStream) {
         reset(&client);
         return;
     }
-    let link = Arc::new(Link::new(client, state.delay));
+    let link = Arc::new(Link::new(client, state.delay, Arc::clone(&state.losses)));
     state.accepted += 1;
     state.links.push(Arc::clone(&link));
     if state.mode == NewConnections::BlackHole {

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use socket2::SockRef;
 
+use super::losses::Losses;
+
 /// A chunk is at most 64 KiB, so that a direction holds at most 64 MiB: more than any delay of a test needs.
 const CHUNK: usize = 64 * 1024;
 const CHUNKS: usize = 1024;
@@ -21,6 +23,7 @@ pub(super) struct Link {
     client: TcpStream,
     flags: Mutex<Flags>,
     changed: Condvar,
+    losses: Arc<Losses>,
 }
 
 #[derive(Debug)]
@@ -30,6 +33,8 @@ struct Flags {
     delay: Duration,
     frozen: bool,
     cut: bool,
+    /// The next answer is lost.
+    loses_answer: bool,
 }
 
 /// Bytes and when they are due at the other side; the end of the stream is an empty chunk.
@@ -39,9 +44,9 @@ struct Chunk {
 }
 
 impl Link {
-    pub(super) fn new(client: TcpStream, delay: Duration) -> Self {
-        let flags = Flags { server: None, delay, frozen: false, cut: false };
-        Self { client, flags: Mutex::new(flags), changed: Condvar::new() }
+    pub(super) fn new(client: TcpStream, delay: Duration, losses: Arc<Losses>) -> Self {
+        let flags = Flags { server: None, delay, frozen: false, cut: false, loses_answer: false };
+        Self { client, flags: Mutex::new(flags), changed: Condvar::new(), losses }
     }
 
     fn flags(&self) -> MutexGuard<'_, Flags> {
@@ -85,16 +90,16 @@ impl Link {
             }
         }
         std::thread::scope(|threads| {
-            for (from, to) in [(&self.client, &*server), (&*server, &self.client)] {
+            for (from, to, is_answer) in [(&self.client, &*server, false), (&*server, &self.client, true)] {
                 let (sender, receiver) = sync_channel(CHUNKS);
-                threads.spawn(move || self.read(from, &sender));
+                threads.spawn(move || self.read(from, &sender, is_answer));
                 threads.spawn(move || self.write(to, &receiver));
             }
         });
     }
 
     /// Reads until the end of the stream. A reset by one peer becomes a reset of the other.
-    fn read(&self, mut from: &TcpStream, sender: &SyncSender<Chunk>) {
+    fn read(&self, mut from: &TcpStream, sender: &SyncSender<Chunk>, is_answer: bool) {
         let mut buffer = vec![0; CHUNK];
         loop {
             let bytes = match from.read(&mut buffer) {
@@ -103,11 +108,25 @@ impl Link {
                 Err(_) => return self.cut(),
             };
             let ended = bytes.is_empty();
+            if self.is_lost(&bytes, is_answer) {
+                return self.cut();
+            }
             let due = Instant::now() + self.flags().delay;
             if sender.send(Chunk { due, bytes }).is_err() || ended {
                 return;
             }
         }
+    }
+
+    /// Is this an answer that never arrives? A request is forwarded, and its answer remembered.
+    fn is_lost(&self, bytes: &[u8], is_answer: bool) -> bool {
+        if is_answer {
+            return self.losses.takes_answer(bytes) || self.flags().loses_answer;
+        }
+        if self.losses.takes_request(bytes) {
+            self.flags().loses_answer = true;
+        }
+        false
     }
 
     fn write(&self, to: &TcpStream, receiver: &Receiver<Chunk>) {

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use postrider_services::{NewConnections, Proxy};
+use postrider_services::{LostAnswer, NewConnections, Proxy};
 
 /// A server that answers every byte with the same byte plus `shift`, on any number of connections.
 fn echo(shift: u8) -> SocketAddr {
@@ -169,4 +169,19 @@ fn a_proxy_that_is_dropped_leaves_nothing_open() {
     drop(proxy);
     assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
     assert_eq!(TcpStream::connect(address).unwrap_err().kind(), ErrorKind::ConnectionRefused);
+}
+
+#[test]
+fn an_answer_is_lost_and_its_connection_cut_as_often_as_asked() {
+    let proxy = Proxy::start(echo(1)).unwrap();
+    for lost in [LostAnswer::To(&[7]), LostAnswer::With(&[8])] {
+        proxy.lose_answers(lost, 2);
+        for left in [1, 0] {
+            let mut stream = connect(&proxy);
+            assert_eq!(ask(&mut stream, 1).unwrap(), 2, "others arrive");
+            assert!(ask(&mut stream, 7).is_err(), "{lost:?}");
+            assert_eq!(proxy.answers_to_lose(), left);
+        }
+        assert_eq!(ask(&mut connect(&proxy), 7).unwrap(), 8, "and then no more");
+    }
 }

@@ -1,0 +1,46 @@
+//! Which answers are lost on the way.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::LostAnswer;
+
+#[derive(Debug, Default)]
+pub(super) struct Losses(Mutex<Option<(LostAnswer, usize)>>);
+
+impl Losses {
+    fn lock(&self) -> MutexGuard<'_, Option<(LostAnswer, usize)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn expect(&self, answer: LostAnswer, times: usize) {
+        *self.lock() = Some((answer, times));
+    }
+
+    pub(super) fn left(&self) -> usize {
+        self.lock().map_or(0, |(_, times)| times)
+    }
+
+    /// Is the answer to this request to be lost?
+    pub(super) fn takes_request(&self, bytes: &[u8]) -> bool {
+        self.takes(|answer| matches!(answer, LostAnswer::To(part) if contains(bytes, part)))
+    }
+
+    /// Is this answer to be lost?
+    pub(super) fn takes_answer(&self, bytes: &[u8]) -> bool {
+        self.takes(|answer| matches!(answer, LostAnswer::With(part) if contains(bytes, part)))
+    }
+
+    fn takes(&self, is_meant: impl Fn(LostAnswer) -> bool) -> bool {
+        match &mut *self.lock() {
+            Some((answer, times)) if *times > 0 && is_meant(*answer) => {
+                *times -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len().max(1)).any(|window| window == part)
+}
